@@ -1,0 +1,31 @@
+/* ask.h - what the gateway asks of auth and repo, each as a call that looks local: the coroutine is
+ * parked until the answer is there, the peer is gone, or the request is over.
+ *
+ * One connection to each per worker. A worker connects to repo first (which draws the channel
+ * number), then to auth (which learns it); when repo's connection goes, auth's is closed too and
+ * both are greeted anew, with back-off from 10 ms to 1 s. Calls fail at once with BW_EGONE while a
+ * peer is not there. */
+#pragma once
+#include <boardwalk/bundle.h>
+#include <wire/record.h>
+
+struct gateway_settings;
+
+void ask_init(const struct gateway_settings *settings); /* starts connecting */
+void ask_done(void);
+bool ask_is_ready(void); /* both have greeted */
+
+/* ---- ask_auth.c: each fills a resolver (resolver.c) with user id and handle ---- */
+int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
+                           struct bw_resolver *r);
+int ask_authenticate_anonymous(struct bw_req *req, struct bw_resolver *r);
+int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw_str subservice,
+                             struct bw_resolver *r);
+
+/* ---- ask_repo.c: r is opened by its first call; records are copied into the request's arena ---- */
+int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_resolved,
+                         struct record *ret, uint64_t *ret_types);
+int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret);
+int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
+                          struct record **ret, size_t *ret_n, bool *ret_more);
+void ask_handle_close(struct bw_resolver *r);

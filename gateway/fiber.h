@@ -1,0 +1,28 @@
+/* fiber.h - stackful coroutines on boost.context's fcontext: six functions, nothing else knows it.
+ *
+ * A fiber runs on the worker's one thread; a switch costs about 4 ns. Stacks come from a pool: 256
+ * KiB each with 64 KiB of guard below, capped (vm.max_map_count), trimmed when idle. A fiber is
+ * never destroyed in the middle: it runs to its return. Under the address sanitizer each switch is
+ * announced and stacks are leak roots. Nothing that calls libh2o runs on a fiber. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fiber;
+
+/* At most max stacks; the pool grows as needed. */
+void fiber_pool_init(size_t max);
+void fiber_pool_done(void);
+/* Runs fn(arg) on a new fiber at once, until it suspends or returns. ret_fiber is set before fn
+ * starts, so that fn may find itself there. False: no stack to be had (answer 503). */
+bool fiber_start(void (*fn)(void *arg), void *arg, const char *name, struct fiber **ret_fiber);
+/* From inside: parks the current fiber; returns when it is resumed. */
+void fiber_suspend(void);
+/* From the loop's stack or another fiber: runs f on until it suspends or returns. */
+void fiber_resume(struct fiber *f);
+/* The running one; NULL on the loop's own stack. */
+struct fiber *fiber_current(void);
+/* For the crash and watchdog message: the name given at start, and a writable note that the
+ * dispatcher sets to the servlet being served. Async-signal-safe to read. */
+const char *fiber_name(const struct fiber *f);
+void        fiber_set_note(struct fiber *f, const char *note);

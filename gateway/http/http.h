@@ -1,0 +1,27 @@
+/* http.h - everything of libh2o, seen from the rest of the gateway.
+ *
+ * http turns bytes into a struct bw_req with a canonical path (or answers 400, 413, 431 itself), runs
+ * serve on a fiber, and sends what the fiber left in the response. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bw_req;
+struct gateway_settings;
+struct shared_worker;
+
+struct http_config {
+	const struct gateway_settings *settings;
+	struct shared_worker          *shared; /* this worker's counters and heartbeat */
+	int                            public_fd, management_fd; /* listening; -1: none */
+	void (*serve)(struct bw_req *req);            /* on the request's fiber */
+};
+
+/* Prepares the loop, so that loop.h works. Fatal if the guard is not in force. */
+void http_init(const struct http_config *config);
+/* Starts accepting and runs until http_stop. */
+void http_run(void);
+/* Shutdown mode 1: no new connections, requests end, then http_run returns; called again: at once. */
+void http_stop(void);
+
+/* The canonical path of a raw target (whiteboard.md 4.1 and 18.B): in path.c, without libh2o. */

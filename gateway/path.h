@@ -1,0 +1,18 @@
+/* path.h - from the request target to the one canonical path (whiteboard.md 4.1, rows U1 to U40).
+ * Done once; rules, matching and look-up all use the result. */
+#pragma once
+#include <base/arena.h>
+#include <boardwalk/types.h>
+
+struct path_target {
+	struct bw_str authority; /* of an absolute-form target, else absent */
+	struct bw_str scheme;    /* the same */
+	struct bw_str uri;       /* raw path as sent; borrows target */
+	struct bw_str query;     /* borrows target; absent without '?' */
+	struct bw_str path;      /* canonical */
+	struct bw_str params;    /* path parameters, each with its ';' */
+};
+
+/* BW_OK, or BW_EINVAL: answer 400. path and params are in the arena where they differ from the
+ * target, else borrow it. */
+int path_canonical(struct arena *a, struct bw_str target, struct path_target *ret);

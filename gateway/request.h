@@ -1,0 +1,133 @@
+/* request.h - struct bw_req: one request, its response, and its life.
+ *
+ *   http parses -> NEW -> SERVING (on its fiber) -> RESPONDING -> ENDED
+ *                           |  ^
+ *                           v  |                 client gone, or deadline passed while parked:
+ *                         PARKED                 gone / late is set, the fiber runs on to its end
+ *
+ * Memory: the struct, its arena and everything reached from it are ours. Two owners, the fiber and
+ * http (libh2o's request, through a dispose guard); the last one to let go frees it, and gives back
+ * the whiteboard snapshot, which holds the bundles' code.
+ *
+ * Who fills what: http the head, the body and the transport; whiteboard the dispatch part; security
+ * the identity; engine the resource part. A section is written by its owner only. */
+#pragma once
+#include <base/arena.h>
+#include <base/buf.h>
+#include <boardwalk/bundle.h>
+
+struct fiber;
+struct http_req; /* libh2o's side; only gateway/http looks inside */
+struct snapshot; /* whiteboard/snapshot.h */
+struct bw_res_header {
+	struct bw_str name, value; /* name in lower case */
+};
+
+enum req_state { REQ_NEW, REQ_SERVING, REQ_PARKED, REQ_RESPONDING, REQ_ENDED };
+
+/* Something a fiber waits for, on its stack. */
+struct req_wait {
+	/* The request is over (gone or late): forget what was asked. NULL: cannot be forgotten (a job in
+	 * the thread pool); the fiber then stays parked until request_wake. */
+	void (*cancel)(struct req_wait *w);
+};
+
+struct req_attr {
+	struct req_attr *next;
+	struct bw_str    name, value;
+};
+
+struct bw_req {
+	/* life: request.c */
+	enum req_state   state;
+	unsigned         owners; /* fiber and http: 2, 1, 0 */
+	bool             gone;   /* the client is not there any more */
+	bool             late;   /* the deadline has passed; http has answered 503 or 504 */
+	struct fiber    *fiber;
+	struct req_wait *wait;
+	uint64_t         id;
+	uint64_t         started_us, deadline_us;
+	struct arena     arena;
+
+	/* head: http, copied at the start */
+	struct bw_str        method;
+	struct bw_str        uri;    /* raw path as sent, without query */
+	struct bw_str        query;  /* absent without '?' */
+	struct bw_str        path;   /* canonical: decoded, dots resolved, parameters cut */
+	struct bw_str        params; /* path parameters cut off, raw, each with its ';', joined */
+	struct bw_str        scheme, host, remote_addr;
+	struct bw_res_header *headers; /* of the request */
+	size_t               n_headers;
+	bool                 management; /* came in on the management listener */
+	bool                 http10;
+	uint64_t             body_length;
+
+	/* response: request.c; sent by http */
+	int                  status;
+	bool                 committed; /* head handed to the transport */
+	bool                 closed;    /* sendError or forward: later writes are ignored */
+	struct bw_res_header *res_headers;
+	size_t               n_res_headers, cap_res_headers;
+	struct buf           body;      /* not sent yet */
+	uint64_t             body_sent;
+	bool                 head_only; /* HEAD: the body is counted and dropped */
+	int                  error_status; /* sendError, 0: none */
+	struct bw_str        error_text;
+	struct bw_str        error_name;   /* bw_req_fail */
+	bool                 truncated;    /* failed after commit: the connection must not end cleanly */
+
+	/* dispatch: whiteboard */
+	struct snapshot     *snapshot;
+	enum bw_dispatcher   dispatcher;
+	void                *whiteboard; /* struct dispatch of whiteboard/dispatch.c */
+	struct bw_str        context_path, servlet_path, path_info, servlet_name, pattern, match_value;
+	struct req_attr     *attrs;
+
+	/* identity: security */
+	struct bw_str        remote_user, auth_type; /* absent for anonymous */
+	struct bw_resolver  *resolver;               /* NULL: this context does no authentication */
+	struct bw_resolver  *resolvers;              /* all of this request, for closing */
+
+	/* resource: engine */
+	struct bw_resource  *resource;
+	struct bw_str        resource_path, selectors, extension, suffix;
+
+	struct http_req     *http;
+};
+
+/* A request with two owners, state NEW, an initialised arena and status 200. */
+struct bw_req *request_new(void);
+/* One owner lets go; the second one frees. */
+void request_release(struct bw_req *req);
+/* The one door for state; refuses impossible moves (fatalx). */
+void request_set_state(struct bw_req *req, enum req_state to);
+
+/* On the fiber: parks it until request_wake. BW_OK, or BW_EGONE / BW_ETIME when the request is over
+ * (w->cancel has run then). Returns at once with those if it is over already. */
+int  request_park(struct bw_req *req, struct req_wait *w);
+/* From the loop: runs the fiber on, at once. Only for the wait it is parked in. */
+void request_wake(struct bw_req *req);
+/* From the loop (http): the client is gone, or the deadline has passed. */
+void request_abort(struct bw_req *req, bool late);
+/* BW_OK, BW_EGONE or BW_ETIME. */
+int  request_check(const struct bw_req *req);
+
+/* The header of that lower-case name, absent if there is none. */
+struct bw_str request_header(const struct bw_req *req, const char *name);
+/* A copy in the request's arena. */
+struct bw_str request_dup(struct bw_req *req, struct bw_str s);
+
+/* ---- response: what the host table's entries of the same name do ---- */
+int  response_status(struct bw_req *req, int status);
+int  response_header(struct bw_req *req, const char *name, struct bw_str value, bool replace);
+int  response_write(struct bw_req *req, const void *data, size_t n);
+int  response_flush(struct bw_req *req);
+int  response_send_error(struct bw_req *req, int status, const char *text);
+int  response_fail(struct bw_req *req, const char *name, const char *text);
+/* For the server's own answers: drops the body, keeps headers, reopens a closed response. */
+void response_reset_body(struct bw_req *req);
+/* Drops headers and body, status 200 (engine.md 9.2). */
+void response_reset(struct bw_req *req);
+/* The built-in page for a status: problem+json if Accept prefers it, else text/html; no internals.
+ * Sets the status; adds Retry-After: 1 to a 503 that has none. */
+void response_builtin_page(struct bw_req *req, int status);

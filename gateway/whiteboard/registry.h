@@ -1,0 +1,51 @@
+/* registry.h - the service registry of one worker: (interfaces, object, properties, bundle) entries
+ * that come and go at run time. The whiteboard, the engine's mount tree and the requirement table
+ * all live from its events.
+ *
+ * No lock is held and nothing is half done while a listener or bundle code runs, so both may
+ * register and unregister themselves. Properties are copied at registration; a listener that needs
+ * old ones copies them (whiteboard.md 2.5). */
+#pragma once
+#include <base/ldap.h>
+#include <boardwalk/bundle.h>
+
+struct registry;
+
+enum registry_event { REGISTRY_REGISTERED, REGISTRY_MODIFIED, REGISTRY_UNREGISTERING };
+
+/* s: borrowed; service_ref to keep. During UNREGISTERING the object may still be used; after it only
+ * by those who hold a reference ("unregistered but still held"). */
+typedef void (*registry_listener_cb)(void *arg, enum registry_event event, struct bw_service *s);
+
+struct registry *registry_new(void);
+void             registry_free(struct registry *r);
+/* Delivers what is there already as REGISTERED, then everything later, in order. */
+void registry_listen(struct registry *r, registry_listener_cb cb, void *arg);
+
+int  registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
+                       const struct bw_service_object *object, const struct bw_prop *props,
+                       size_t n_props, struct bw_service **ret_service);
+int  registry_modify(struct bw_service *s, const struct bw_prop *props, size_t n_props);
+void registry_unregister(struct bw_service *s);
+/* Takes back all of a bundle's registrations. */
+void registry_unregister_bundle(struct registry *r, struct bw_bundle *b);
+
+struct bw_service *service_ref(struct bw_service *s);
+/* The last reference calls release (factory objects are given back by who made them). */
+void               service_unref(struct bw_service *s);
+
+int64_t           service_id(const struct bw_service *s);
+int32_t           service_ranking(const struct bw_service *s); /* 0 unless an int32 property */
+struct bw_bundle *service_bundle(const struct bw_service *s);
+bool              service_is(const struct bw_service *s, const char *interface);
+const struct bw_service_object *service_object(const struct bw_service *s);
+const struct bw_prop *service_prop(const struct bw_service *s, const char *name); /* exact name; NULL */
+size_t                service_props(const struct bw_service *s, const struct bw_prop **ret);
+/* ldap.h's lookup over a service's properties, with objectClass and service.id. */
+bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_value *ret);
+/* Higher ranking first, then lower id: <0, 0, >0. */
+int service_compare(const struct bw_service *a, const struct bw_service *b);
+
+/* String+ : the items of a string or strings property, blanks at both ends dropped; 0 if absent, empty or of
+ * another type. ret[i] borrow the service until it is modified, at most max. */
+size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret, size_t max);

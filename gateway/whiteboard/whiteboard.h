@@ -1,0 +1,15 @@
+/* whiteboard.h - the OSGi HTTP Whiteboard of one worker: watches the registry, keeps one immutable
+ * snapshot of contexts, servlets and filters, and serves requests from it. */
+#pragma once
+#include <boardwalk/bundle.h>
+
+struct registry;
+
+void whiteboard_init(struct registry *r);
+void whiteboard_done(void);
+/* Serves one request, on its fiber: snapshot, context, security, filters, servlet, error page. */
+void whiteboard_serve(struct bw_req *req);
+
+/* Calls a servlet: service, or the method table with the HttpServlet defaults (whiteboard.md 13).
+ * Used by the whiteboard and by the engine. */
+int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req);

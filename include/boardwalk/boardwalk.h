@@ -1,0 +1,293 @@
+/* boardwalk.h - the whole API of a bundle: include this one file.
+ *
+ * Reading order: types.h, err.h, servlet.h (what you implement), service.h (how it becomes
+ * visible), this file (what you may call), bundle.h (the ABI). Every function below is a cover of
+ * the host table's entry of the same name. Strings returned are borrowed until the request ends.
+ * Functions marked (waits) may park the coroutine; they answer BW_EGONE when the client is gone and
+ * BW_ETIME when the request's time is up. */
+#pragma once
+#include <boardwalk/bundle.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- registry ------------------------------------------------------------------------------ */
+
+/* Registers one object under one interface. When this returns BW_OK the service is visible and, if
+ * it is a servlet that won its pattern, answering. object: copied; what it points to must outlive
+ * the registration. props: copied. *ret_service (may be NULL) is the way to modify or unregister;
+ * whatever still stands when the bundle stops is taken back. A registration the whiteboard cannot
+ * use is not an error here: it is recorded as failed, with its reason. */
+static inline int bw_register(struct bw_bundle *b, const char *interface,
+                              const struct bw_service_object *object, const struct bw_prop *props,
+                              size_t n_props, struct bw_service **ret_service)
+{
+	const char *const interfaces[] = { interface, NULL };
+	return bw_host->service_register(b, interfaces, object, props, n_props, ret_service);
+}
+
+/* A singleton servlet, the shortest form: bw_register_servlet(b, &hello, NULL, P(...), P(...)). */
+#define bw_register_servlet(b, type_ptr, self_ptr, ...) \
+	bw_register_object(b, BW_SERVLET, type_ptr, self_ptr, __VA_ARGS__)
+#define bw_register_filter(b, type_ptr, self_ptr, ...) \
+	bw_register_object(b, BW_FILTER, type_ptr, self_ptr, __VA_ARGS__)
+#define bw_register_context(b, type_ptr, self_ptr, ...) \
+	bw_register_object(b, BW_CONTEXT_HELPER, type_ptr, self_ptr, __VA_ARGS__)
+#define bw_register_object(b, interface, type_ptr, self_ptr, ...) \
+	bw_register(b, interface, &(struct bw_service_object){ .type = (type_ptr), .self = (self_ptr) }, \
+	            (const struct bw_prop[]){ __VA_ARGS__ }, \
+	            sizeof((const struct bw_prop[]){ __VA_ARGS__ }) / sizeof(struct bw_prop), NULL)
+
+/* Replaces all properties. */
+static inline int bw_service_modify(struct bw_service *s, const struct bw_prop *props, size_t n)
+{
+	return bw_host->service_modify(s, props, n);
+}
+
+/* Later requests no longer see the service; destroy runs after the last request that still does. */
+static inline void bw_service_unregister(struct bw_service *s)
+{
+	bw_host->service_unregister(s);
+}
+
+/* ---- request ------------------------------------------------------------------------------- */
+
+static inline struct bw_str bw_req_get(const struct bw_req *req, enum bw_req_field field)
+{
+	return bw_host->req_get(req, field);
+}
+
+/* The value of the first header of that name (case ignored), absent if there is none. */
+static inline struct bw_str bw_req_header(const struct bw_req *req, const char *name)
+{
+	return bw_host->req_header(req, name);
+}
+
+static inline enum bw_dispatcher bw_req_dispatcher(const struct bw_req *req)
+{
+	return bw_host->req_dispatcher(req);
+}
+
+/* Octets of the body, which has arrived whole; 0 without one. */
+static inline int64_t bw_req_body_length(const struct bw_req *req)
+{
+	return bw_host->req_body_length(req);
+}
+
+/* Copies up to n octets of the body from offset; *ret_n is 0 at its end. BW_EGONE: client gone. */
+static inline int bw_req_body_read(struct bw_req *req, uint64_t offset, void *buf, size_t n,
+                                   size_t *ret_n)
+{
+	return bw_host->req_body_read(req, offset, buf, n, ret_n);
+}
+
+/* String attributes of the request; setting an absent value removes. Copied. */
+static inline struct bw_str bw_req_attr(const struct bw_req *req, const char *name)
+{
+	return bw_host->req_attr(req, name);
+}
+
+static inline int bw_req_set_attr(struct bw_req *req, const char *name, struct bw_str value)
+{
+	return bw_host->req_set_attr(req, name, value);
+}
+
+/* Memory that lives as long as the request; aligned for any type, never NULL, not cleared. */
+static inline void *bw_req_alloc(struct bw_req *req, size_t n)
+{
+	return bw_host->req_alloc(req, n);
+}
+
+/* ---- response ------------------------------------------------------------------------------ */
+
+/* 200 until set. BW_ESTATE once committed; BW_EINVAL outside 200..599. Never calls an error page. */
+static inline int bw_res_status(struct bw_req *req, int status)
+{
+	return bw_host->res_status(req, status);
+}
+
+static inline int bw_res_get_status(const struct bw_req *req)
+{
+	return bw_host->res_get_status(req);
+}
+
+/* Sets (replacing) or adds a header. BW_EINVAL: the name is no token, is hop-by-hop or is ours to
+ * set (Content-Length, Date, Connection ...), or the value has control characters. */
+static inline int bw_res_set_header(struct bw_req *req, const char *name, struct bw_str value)
+{
+	return bw_host->res_header(req, name, value, true);
+}
+
+static inline int bw_res_add_header(struct bw_req *req, const char *name, struct bw_str value)
+{
+	return bw_host->res_header(req, name, value, false);
+}
+
+static inline int bw_res_content_type(struct bw_req *req, const char *type)
+{
+	return bw_host->res_header(req, "content-type", bw_str(type), true);
+}
+
+/* Appends to the body, copied. Nothing is sent before the body outgrows its buffer, bw_res_flush,
+ * or the end of the request, so that Content-Length is right and an error can still replace it.
+ * (waits) while a client that reads slowly has not taken what was sent. */
+static inline int bw_res_write(struct bw_req *req, const void *data, size_t n)
+{
+	return bw_host->res_write(req, data, n);
+}
+
+static inline int bw_res_puts(struct bw_req *req, const char *text)
+{
+	return bw_host->res_write(req, text, strlen(text));
+}
+
+/* As printf, up to 4,095 octets; BW_ETOOBIG beyond, and nothing is written then. */
+__attribute__((format(printf, 2, 3))) static inline int bw_res_printf(struct bw_req *req,
+                                                                      const char *format, ...)
+{
+	char    text[4096];
+	va_list args;
+	int     n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return BW_ETOOBIG;
+	return bw_host->res_write(req, text, (size_t)n);
+}
+
+/* Commits the response and sends what is there. (waits) */
+static inline int bw_res_flush(struct bw_req *req)
+{
+	return bw_host->res_flush(req);
+}
+
+static inline bool bw_res_committed(const struct bw_req *req)
+{
+	return bw_host->res_committed(req);
+}
+
+/* Ends the response with an error page for status 400..599; text may be NULL. The body written so
+ * far is dropped, headers stay, later writes are ignored. BW_ESTATE once committed. */
+static inline int bw_res_send_error(struct bw_req *req, int status, const char *text)
+{
+	return bw_host->res_send_error(req, status, text);
+}
+
+/* return bw_req_fail(req, "acme.billing.declined", "card refused"); names the error being returned
+ * (500 unless an error page says otherwise). Always returns BW_ESERVLET. */
+static inline int bw_req_fail(struct bw_req *req, const char *name, const char *text)
+{
+	return bw_host->req_fail(req, name, text);
+}
+
+/* The authenticator, for a context helper's handle_security: extracts credentials, has auth verify
+ * them, applies the requirement rules. BW_OK: go on; the request has a resolver, and a remote user
+ * unless it is anonymous. BW_DECLINED: it has answered (401, 403). (waits) */
+static inline int bw_req_authenticate(struct bw_req *req)
+{
+	return bw_host->req_authenticate(req);
+}
+
+/* The rest of the filter chain and the servlet. BW_ESTATE if called a second time. */
+static inline int bw_chain_next(struct bw_chain *chain, struct bw_req *req)
+{
+	return bw_host->chain_next(chain, req);
+}
+
+/* ---- repository ---------------------------------------------------------------------------- */
+
+/* The requesting user's resolver. BW_ESTATE in a context without authentication: there is no
+ * identity then, not even anonymous. Nothing is asked of anybody before its first use. */
+static inline int bw_req_resolver(struct bw_req *req, struct bw_resolver **ret_resolver)
+{
+	return bw_host->req_resolver(req, ret_resolver);
+}
+
+/* The resolver of the service user mapped to (this bundle, subservice); subservice may be NULL.
+ * BW_ELOGIN if the operator mapped none. (waits) */
+static inline int bw_service_resolver(struct bw_req *req, struct bw_bundle *b,
+                                      const char *subservice, struct bw_resolver **ret_resolver)
+{
+	return bw_host->service_resolver(req, b, subservice, ret_resolver);
+}
+
+/* The user id: "anonymous" for the guest, never absent. */
+static inline struct bw_str bw_resolver_user(const struct bw_resolver *r)
+{
+	return bw_host->resolver_user(r);
+}
+
+/* Reads the resource at an absolute path, exactly. BW_ENOTFOUND also for what may not be read.
+ * (waits) */
+static inline int bw_resolver_get(struct bw_resolver *r, struct bw_str path,
+                                  struct bw_resource **ret_resource)
+{
+	return bw_host->resolver_get(r, path, ret_resource);
+}
+
+static inline struct bw_str bw_resource_get(const struct bw_resource *res, enum bw_resource_field f)
+{
+	return bw_host->resource_field(res, f);
+}
+
+/* Value number index of a property: Long, Double, Boolean as their text. BW_ENOTFOUND if there is no
+ * such property or value. ret_type may be NULL. (waits) for a child whose properties were not read
+ * yet. */
+static inline int bw_resource_property(struct bw_resource *res, const char *name, size_t index,
+                                       enum bw_value_type *ret_type, struct bw_str *ret_value)
+{
+	return bw_host->resource_property(res, name, index, ret_type, ret_value);
+}
+
+/* The readable children of the resource at path, in order: at most max (1..256) after the child
+ * named after (absent: from the first). *ret_children is an array of *ret_n pointers; a child has
+ * name and types at once, its properties are read when first asked for. BW_ENOTFOUND as above.
+ * (waits) */
+static inline int bw_resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
+                                       size_t max, struct bw_resource ***ret_children, size_t *ret_n,
+                                       bool *ret_more)
+{
+	return bw_host->resolver_children(r, path, after, max, ret_children, ret_n, ret_more);
+}
+
+/* The resource the engine resolved this request to; NULL outside the engine. */
+static inline struct bw_resource *bw_req_resource(struct bw_req *req)
+{
+	return bw_host->req_resource(req);
+}
+
+/* ---- other --------------------------------------------------------------------------------- */
+
+enum bw_log_level { BW_LOG_ERROR = 3, BW_LOG_WARNING = 4, BW_LOG_INFO = 6, BW_LOG_DEBUG = 7 };
+
+/* One line in the gateway's log, with the bundle's name and the request's id; req may be NULL. */
+__attribute__((format(printf, 4, 5))) static inline void bw_log(struct bw_bundle *b,
+                                                                struct bw_req *req, int level,
+                                                                const char *format, ...)
+{
+	char    text[1024];
+	va_list args;
+	int     n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (n > 0)
+		bw_host->log(b, req, level,
+		             (struct bw_str){ text, (size_t)n < sizeof(text) ? (size_t)n
+		                                                            : sizeof(text) - 1 });
+}
+
+/* Runs job(arg) on a thread of a small pool while the worker serves others. The job may not call
+ * this API. BW_EBUSY: the pool's queue is full. Returns only when the job is done. (waits) */
+static inline int bw_offload(struct bw_req *req, void (*job)(void *arg), void *arg)
+{
+	return bw_host->offload(req, job, arg);
+}
+
+/* Parks the coroutine. (waits) */
+static inline int bw_sleep_ms(struct bw_req *req, uint32_t ms)
+{
+	return bw_host->sleep_ms(req, ms);
+}

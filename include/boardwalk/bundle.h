@@ -1,0 +1,104 @@
+/* bundle.h - the ABI between Boardwalk and a bundle, and the API built on it.
+ *
+ * A bundle is a shared object that exports one constant, boardwalk_bundle. It links to nothing of
+ * ours: everything it may call comes in the host table given to start, and the functions below are
+ * thin covers of that table. Compile with -fvisibility=hidden; end one file with BW_BUNDLE(...).
+ *
+ * Compatibility: abi_major must be equal; abi_minor of the bundle must not be above ours. Tables
+ * grow only at the end and carry their size. No libc FILE, no allocation and no library type
+ * crosses: values, buffers and opaque pointers only, so that a call over the wire can serve it. */
+#pragma once
+#include <boardwalk/err.h>
+#include <boardwalk/request.h>
+#include <boardwalk/resolver.h>
+#include <boardwalk/service.h>
+#include <boardwalk/servlet.h>
+
+#define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
+#define BW_ABI_MAJOR    1
+#define BW_ABI_MINOR    0
+
+struct bw_host {
+	size_t size;
+
+	/* Registry. */
+	int (*service_register)(struct bw_bundle *b, const char *const *interfaces,
+	                        const struct bw_service_object *object, const struct bw_prop *props,
+	                        size_t n_props, struct bw_service **ret_service);
+	int (*service_modify)(struct bw_service *s, const struct bw_prop *props, size_t n_props);
+	void (*service_unregister)(struct bw_service *s);
+
+	/* Request. */
+	struct bw_str (*req_get)(const struct bw_req *req, enum bw_req_field field);
+	struct bw_str (*req_header)(const struct bw_req *req, const char *name);
+	enum bw_dispatcher (*req_dispatcher)(const struct bw_req *req);
+	int64_t (*req_body_length)(const struct bw_req *req);
+	int (*req_body_read)(struct bw_req *req, uint64_t offset, void *buf, size_t n, size_t *ret_n);
+	struct bw_str (*req_attr)(const struct bw_req *req, const char *name);
+	int (*req_set_attr)(struct bw_req *req, const char *name, struct bw_str value);
+	void *(*req_alloc)(struct bw_req *req, size_t n);
+
+	/* Response. */
+	int (*res_status)(struct bw_req *req, int status);
+	int (*res_get_status)(const struct bw_req *req);
+	int (*res_header)(struct bw_req *req, const char *name, struct bw_str value, bool replace);
+	int (*res_write)(struct bw_req *req, const void *data, size_t n);
+	int (*res_flush)(struct bw_req *req);
+	bool (*res_committed)(const struct bw_req *req);
+	int (*res_send_error)(struct bw_req *req, int status, const char *text);
+	int (*req_fail)(struct bw_req *req, const char *name, const char *text);
+
+	int (*req_authenticate)(struct bw_req *req);
+	int (*chain_next)(struct bw_chain *chain, struct bw_req *req);
+
+	/* Repository. */
+	int (*req_resolver)(struct bw_req *req, struct bw_resolver **ret_resolver);
+	int (*service_resolver)(struct bw_req *req, struct bw_bundle *b, const char *subservice,
+	                        struct bw_resolver **ret_resolver);
+	struct bw_str (*resolver_user)(const struct bw_resolver *r);
+	int (*resolver_get)(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret_res);
+	struct bw_str (*resource_field)(const struct bw_resource *res, enum bw_resource_field f);
+	int (*resource_property)(struct bw_resource *res, const char *name, size_t index,
+	                         enum bw_value_type *ret_type, struct bw_str *ret_value);
+	int (*resolver_children)(struct bw_resolver *r, struct bw_str path, struct bw_str after,
+	                         size_t max, struct bw_resource ***ret_children, size_t *ret_n,
+	                         bool *ret_more);
+	struct bw_resource *(*req_resource)(struct bw_req *req);
+
+	/* Other. */
+	void (*log)(struct bw_bundle *b, struct bw_req *req, int level, struct bw_str text);
+	int (*offload)(struct bw_req *req, void (*job)(void *arg), void *arg);
+	int (*sleep_ms)(struct bw_req *req, uint32_t ms);
+};
+
+struct bw_bundle_descriptor {
+	uint32_t    magic;
+	uint16_t    abi_major, abi_minor;
+	size_t      size;
+	const char *symbolic_name; /* as OSGi's Bundle-SymbolicName: acme.billing */
+	const char *version;
+	const char *build;         /* anything that tells two builds apart */
+	int (*start)(const struct bw_host *host, struct bw_bundle *self);
+	void (*stop)(struct bw_bundle *self); /* registrations still standing are taken back after it */
+};
+
+/* The host table this bundle was started with; BW_BUNDLE defines it, start fills it. */
+extern const struct bw_host *bw_host __attribute__((visibility("hidden")));
+
+/* Ends the main file of a bundle: BW_BUNDLE("acme.billing", "1.0.0", start, stop), with
+ *   static int  start(struct bw_bundle *self);
+ *   static void stop(struct bw_bundle *self);   (or NULL) */
+#define BW_BUNDLE(name, version_text, start_fn, stop_fn) \
+	const struct bw_host *bw_host; \
+	static int bw_bundle_start(const struct bw_host *host, struct bw_bundle *self) \
+	{ \
+		bw_host = host; \
+		return start_fn(self); \
+	} \
+	extern const struct bw_bundle_descriptor boardwalk_bundle; \
+	__attribute__((visibility("default"))) const struct bw_bundle_descriptor boardwalk_bundle = { \
+		.magic = BW_BUNDLE_MAGIC, .abi_major = BW_ABI_MAJOR, .abi_minor = BW_ABI_MINOR, \
+		.size = sizeof(struct bw_bundle_descriptor), .symbolic_name = name, \
+		.version = version_text, .build = __DATE__ " " __TIME__, .start = bw_bundle_start, \
+		.stop = stop_fn, \
+	}

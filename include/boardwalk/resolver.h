@@ -1,0 +1,23 @@
+/* resolver.h - reading the repository as somebody.
+ *
+ * A resolver acts for one identity: the requesting user (bw_req_resolver) or the service user that
+ * the operator mapped to this bundle (bw_service_resolver). Auth mints its authority, the gateway
+ * carries it, repo checks it; a servlet can use it and cannot make one. It is opened by its first
+ * use and closed with the request. An item read once keeps its value until the request ends. What
+ * the identity may not read does not exist for it. */
+#pragma once
+#include <boardwalk/types.h>
+
+enum bw_value_type {
+	BW_VALUE_STRING = 1, BW_VALUE_LONG, BW_VALUE_DOUBLE, BW_VALUE_DECIMAL, BW_VALUE_DATE,
+	BW_VALUE_BOOLEAN, BW_VALUE_NAME, BW_VALUE_PATH, BW_VALUE_REFERENCE, BW_VALUE_WEAKREFERENCE,
+	BW_VALUE_URI
+};
+
+enum bw_resource_field {
+	BW_RESOURCE_PATH,
+	BW_RESOURCE_NAME,
+	BW_RESOURCE_TYPE,       /* sling:resourceType, else the primary type */
+	BW_RESOURCE_SUPER_TYPE, /* sling:resourceSuperType of the resource itself; absent if none */
+	BW_RESOURCE_PRIMARY_TYPE,
+};

@@ -1,0 +1,50 @@
+/* servlet.h - what a bundle implements: servlets, filters, context helpers.
+ *
+ * Every function here runs on the request's own coroutine and may call anything of request.h and
+ * resolver.h as if it were local: underneath the coroutine is parked and the worker runs on. Return
+ * BW_OK, or an error: returning it is answering it (bw_req_fail() first gives it an own name). Read
+ * servlets/demo next. */
+#pragma once
+#include <boardwalk/types.h>
+
+/* What init learns. Borrowed for the call; strings live as long as the binding. */
+struct bw_config {
+	struct bw_str      name;    /* servlet.name or filter.name, or <bundle>/<service id> */
+	struct bw_context *context; /* NULL for a context helper itself */
+	struct bw_bundle  *bundle;
+	/* The init parameter of that name, absent if there is none (prefix already removed). */
+	struct bw_str (*param)(const struct bw_config *cfg, const char *name);
+};
+
+/* A servlet either takes the raw call (service) or fills the method table; the table gives the
+ * HttpServlet defaults: HEAD from GET, OPTIONS and 405 with Allow, 501 for unknown methods. */
+struct bw_servlet {
+	size_t size; /* = sizeof(struct bw_servlet): later versions only append */
+	int (*init)(void *self, const struct bw_config *cfg); /* NULL: nothing to do */
+	void (*destroy)(void *self);                          /* once, after the last request; NULL */
+	int (*service)(void *self, struct bw_req *req);       /* raw; the table is not looked at */
+	int (*get)(void *self, struct bw_req *req);
+	int (*head)(void *self, struct bw_req *req);
+	int (*post)(void *self, struct bw_req *req);
+	int (*put)(void *self, struct bw_req *req);
+	int (*patch)(void *self, struct bw_req *req);
+	int (*delete)(void *self, struct bw_req *req);
+	int (*options)(void *self, struct bw_req *req);
+};
+
+struct bw_filter {
+	size_t size;
+	int (*init)(void *self, const struct bw_config *cfg);
+	void (*destroy)(void *self);
+	/* Call bw_chain_next(chain, req) once to go on; not calling it ends the request here. */
+	int (*filter)(void *self, struct bw_req *req, struct bw_chain *chain);
+};
+
+struct bw_context_helper {
+	size_t size;
+	/* Before the filters of each dispatch into this context. BW_OK: go on. BW_DECLINED: the helper
+	 * has answered, or wants the default 403. BW_E*: 500. NULL: everybody may. */
+	int (*handle_security)(void *self, struct bw_req *req);
+	/* Once for each handle_security that returned BW_OK, also when the servlet failed. */
+	void (*finish_security)(void *self, struct bw_req *req);
+};

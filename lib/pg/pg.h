@@ -1,0 +1,50 @@
+/* pg.h - one pipelined, non-blocking connection to PostgreSQL on a libev loop. The only file besides
+ * the CLI's that knows libpq (pg.c).
+ *
+ *   DOWN -> CONNECTING -> PREPARING -> UP --(lost, or statement time-out of the server)--> DOWN
+ *
+ * A connection comes back by itself (back-off 20 ms to 1 s). Every query ends exactly once, with
+ * rows or with an error: BW_EGONE when the connection is or goes down (outcome unknown), BW_EBUSY
+ * beyond max_queue, BW_ETIME on statement_timeout, BW_EIO otherwise; SQLSTATE goes to the log, never
+ * to a client. Each query is its own unit of work (one sync per flush for reads). */
+#pragma once
+#include <boardwalk/err.h>
+#include <boardwalk/types.h>
+#include <ev.h>
+
+struct pg;
+struct pg_rows;
+
+struct pg_statement {
+	const char *name, *sql; /* the folder's queries.def */
+	unsigned    n_params, n_columns; /* checked when it is prepared: a mismatch is fatal */
+};
+
+struct pg_param {
+	const char *text; /* NUL-terminated text form; NULL: SQL NULL */
+};
+
+struct pg_ops {
+	void (*on_up)(struct pg *pg);                       /* prepared and listening, again after each loss */
+	void (*on_down)(struct pg *pg, const char *reason); /* was up; queries in flight have ended */
+	void (*on_notify)(struct pg *pg, const char *channel); /* NULL if nothing is listened to */
+};
+
+/* conninfo: libpq's, or a postgresql:// URL. listen: NULL-terminated channel names, may be NULL. */
+struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *statements,
+                  size_t n_statements, const char *const *listen, unsigned statement_timeout_ms,
+                  unsigned max_queue, const struct pg_ops *ops, void *owner);
+void  pg_free(struct pg *pg);
+void *pg_owner(const struct pg *pg);
+bool  pg_is_up(const struct pg *pg);
+unsigned pg_in_flight(const struct pg *pg);
+
+/* rows: borrowed for the call; NULL unless err is BW_OK. */
+typedef void (*pg_rows_cb)(void *arg, int err, const struct pg_rows *rows);
+/* BW_OK: cb runs once, later. BW_E*: it never does. params: as many as the statement has; copied. */
+int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb, void *arg);
+
+unsigned      pg_rows_count(const struct pg_rows *rows);
+struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column); /* absent: NULL */
+int64_t       pg_int(const struct pg_rows *rows, unsigned row, unsigned column);  /* 0 for NULL */
+bool          pg_bool(const struct pg_rows *rows, unsigned row, unsigned column);

@@ -1,0 +1,83 @@
+/* messages.h - the protocol as constants and checks, expanded from messages.def.
+ *
+ * Frame on the wire, little endian, 36 octets of header:
+ *
+ *    0  u32  length     octets after the header, at most 262,144
+ *    4  u32  call       drawn by the asking side, upward; an answer repeats it
+ *    8  u64  request    request id, for every log line
+ *   16  u64  types      repo's answers: counter of type and script changes, else 0
+ *   24  u64  acl        repo's answers: counter of access control changes, else 0
+ *   32  u16  id         messages.def
+ *   34  u16  flags      MORE, END, CANCEL
+ *
+ * A plain message has flags END. MORE: further frames of the same call follow. CANCEL (from the
+ * asking side, empty): the answer is not wanted any more. */
+#pragma once
+#include <boardwalk/err.h>
+#include <boardwalk/types.h>
+#include <wire/boardwalk.pb-c.h>
+
+#define WIRE_VERSION    1
+#define WIRE_HEADER     36u
+#define WIRE_FRAME_MAX  262144u
+
+enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
+enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };
+
+enum wire_id {
+	WIRE_NONE = 0,
+#define M(id, name, from, to, answer, max, once) WIRE_##name = id,
+#include <wire/messages.def>
+#undef M
+};
+
+struct wire_row {
+	const char    *name;
+	enum wire_peer from, to;
+	enum wire_id   answer; /* WIRE_NONE: one way */
+	uint32_t       max;    /* payload octets */
+	bool           once;
+	const ProtobufCMessageDescriptor *fields;
+};
+
+struct wire_frame {
+	uint32_t       length, call;
+	uint64_t       request, types, acl;
+	enum wire_id   id;
+	unsigned       flags;
+	const uint8_t *payload; /* borrowed until the handler returns */
+};
+
+/* The row of an id, NULL if there is none. */
+const struct wire_row *wire_row(unsigned id);
+/* Reads a header; BW_EPROTO if the id is unknown, the direction wrong, the length over the row's
+ * maximum or the flags nonsense. payload is set to p + WIRE_HEADER. p has at least WIRE_HEADER
+ * octets; the payload may not have arrived yet. */
+int  wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret);
+void wire_header_put(uint8_t *p, const struct wire_frame *f);
+
+/* Parses a payload into the message of its row: memory from a 4 KiB buffer inside *m, else the
+ * heap; free with wire_message_done. BW_EPROTO: truncated, lengthened, unknown or missing field. */
+struct wire_message {
+	union {
+		ProtobufCMessage                base;
+		Bw__Wire__AuthenticateBasic     authenticate_basic;
+		Bw__Wire__AuthenticateAnonymous authenticate_anonymous;
+		Bw__Wire__AuthenticateService   authenticate_service;
+		Bw__Wire__ResolverHandle        resolver_handle;
+		Bw__Wire__ResourceResolve       resource_resolve;
+		Bw__Wire__ResourceGet           resource_get;
+		Bw__Wire__ResourceChildren      resource_children;
+		Bw__Wire__HandleClose           handle_close;
+		Bw__Wire__ResourceFound         resource_found;
+		Bw__Wire__ResourcePage          resource_page;
+		Bw__Wire__Hello                 hello;
+		Bw__Wire__Failed                failed;
+	} *u;
+	size_t  used;
+	void   *overflow; /* list of heap blocks */
+	_Alignas(16) uint8_t mem[4096];
+};
+int  wire_message_get(const struct wire_frame *f, struct wire_message *ret);
+/* Frees, and wipes the buffer if wipe (it may have held a password). */
+void wire_message_done(struct wire_message *m, bool wipe);
