@@ -6,7 +6,9 @@
  * A connection comes back by itself (back-off 20 ms to 1 s). Every query ends exactly once, with
  * rows or with an error: BW_EGONE when the connection is or goes down (outcome unknown), BW_EBUSY
  * beyond max_queue, BW_ETIME on statement_timeout, BW_EIO otherwise; SQLSTATE goes to the log, never
- * to a client. Each query is its own unit of work (one sync per flush for reads). */
+ * to a client. All queries of one loop turn leave in one write. Each is its own unit of work: reads
+ * share a sync, and those that a neighbour's error aborted are sent again by themselves; a statement
+ * that writes has its own sync and ends once its commit is known. */
 #pragma once
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
@@ -18,6 +20,7 @@ struct pg_rows;
 struct pg_statement {
 	const char *name, *sql; /* the folder's queries.def */
 	unsigned    n_params, n_columns; /* checked when it is prepared: a mismatch is fatal */
+	bool        writes;              /* has effects: never shares a transaction, is never repeated */
 };
 
 struct pg_param {
@@ -30,10 +33,13 @@ struct pg_ops {
 	void (*on_notify)(struct pg *pg, const char *channel); /* NULL if nothing is listened to */
 };
 
-/* conninfo: libpq's, or a postgresql:// URL. listen: NULL-terminated channel names, may be NULL. */
+/* conninfo: libpq's, or a postgresql:// URL. listen: NULL-terminated channel names, may be NULL.
+ * statements, listen and ops are borrowed until pg_free. A statement that cannot be prepared (the
+ * schema is not there yet) is logged and tried again with the connection. */
 struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *statements,
                   size_t n_statements, const char *const *listen, unsigned statement_timeout_ms,
                   unsigned max_queue, const struct pg_ops *ops, void *owner);
+/* Queries in flight end with BW_EGONE. Not from a callback of this pg. NULL is fine. */
 void  pg_free(struct pg *pg);
 void *pg_owner(const struct pg *pg);
 bool  pg_is_up(const struct pg *pg);
