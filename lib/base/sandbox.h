@@ -1,19 +1,26 @@
 /* sandbox.h - what a process gives up once it is set up: its user, new privileges, core dumps,
  * system calls. Each step is fatal when it fails: a process that cannot be confined does not run. */
 #pragma once
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Becomes that user with its own group and no others, if started by root; otherwise stays who it
- * is. NULL: stays. Sets PR_SET_PDEATHSIG anew afterwards if it was set (setuid clears it). */
+ * is. NULL or "": stays. Sets PR_SET_PDEATHSIG anew afterwards if it was set (setuid clears it). */
 void sandbox_become(const char *user);
 /* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0), no new privileges. */
 void sandbox_harden(void);
-/* Ends when the parent does. For children of the supervisor and for workers. */
+/* Is killed when the parent dies, and ends at once if it dies during the call. For children of the
+ * supervisor and for workers. */
 void sandbox_die_with_parent(void);
 
-/* A seccomp filter that allows the named system calls and answers others with EPERM (clone3 with
- * ENOSYS, so that libc falls back). names: NULL-terminated; unknown on this architecture is fine.
- * forbidden_kills: the calls in kill (NULL-terminated, may be NULL) end the process instead. With
- * BOARDWALK_SANITIZED defined at build, ptrace and what LeakSanitizer needs is added. */
+/* A seccomp filter for all threads, present and future, that allows the calls named and answers
+ * others with EPERM (clone3 with ENOSYS, so that libc falls back to clone).
+ *
+ * Always allowed, not to be named: what works on memory, threads, signals, clocks and descriptors
+ * the process already has (read, write, recvmsg, sendmsg, accept4, epoll_wait, close ...; the list
+ * is in sandbox.c). New threads may be made, new processes not. Memory may not become executable
+ * unless "mmap" and "mprotect" are named. To be named: whatever reaches for something by name, path
+ * or address (openat, socket, connect, bind, unlink, execve, clone for fork, kill, prctl ...).
+ *
+ * allow: NULL-terminated. A name that no architecture has is fatal; one that only this architecture
+ * lacks is skipped. kill: calls that end the process instead of failing; NULL-terminated, may be
+ * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added. */
 void sandbox_filter(const char *const *allow, const char *const *kill);
