@@ -1,0 +1,109 @@
+/* repoinit.h - the repository initialisation language: text in, a list of statements out.
+ *
+ * A script is a sequence of statements, one a line; blocks end with `end`. The whole text is parsed
+ * before anything is executed, so that a script with an error in its last line changes nothing.
+ * Statements of the language which this version cannot execute are recognised and refused by name.
+ * scan.h makes the words; cli/repoinit.c executes the list. */
+#pragma once
+#include <boardwalk/types.h>
+
+#define REPOINIT_MAX_SCRIPT (1u << 20) /* octets */
+
+/* A place in the text, both from 1; a column counts characters. */
+struct repoinit_at {
+	unsigned line, column;
+};
+
+struct repoinit_error {
+	struct repoinit_at at;
+	char               text[256];
+};
+
+/* One word of the text, with its quotes and escapes taken away; NUL-terminated. */
+struct repoinit_word {
+	struct repoinit_word *next;
+	struct bw_str         text;
+	struct repoinit_at    at;
+};
+
+struct repoinit_segment { /* one name of `create path` */
+	struct repoinit_segment *next;
+	struct bw_str            name;
+	struct bw_str            type; /* absent: none stated */
+	struct repoinit_at       at;
+};
+
+enum repoinit_acl_action { REPOINIT_ALLOW, REPOINIT_DENY, REPOINIT_REMOVE_ALL };
+
+struct repoinit_acl_line {
+	struct repoinit_acl_line *next;
+	struct repoinit_at        at;
+	enum repoinit_acl_action  action;
+	struct repoinit_word     *privileges; /* NULL for REPOINIT_REMOVE_ALL */
+	struct repoinit_word     *principals;
+};
+
+enum repoinit_type {
+	REPOINIT_STRING,
+	REPOINIT_LONG,
+	REPOINIT_DOUBLE,
+	REPOINIT_DATE,
+	REPOINIT_BOOLEAN,
+};
+
+struct repoinit_property {
+	struct repoinit_property *next;
+	struct repoinit_at        at;
+	bool                      only_if_missing; /* `default` instead of `set` */
+	struct bw_str             name;
+	enum repoinit_type        type;
+	bool                      multiple;
+	struct repoinit_word     *values; /* each fits the type */
+};
+
+enum repoinit_kind {
+	REPOINIT_CREATE_PATH,
+	REPOINIT_CREATE_SERVICE_USER,
+	REPOINIT_CREATE_USER,
+	REPOINIT_SET_ACL,
+	REPOINIT_SET_PROPERTIES,
+};
+
+struct repoinit_statement {
+	struct repoinit_statement *next;
+	enum repoinit_kind         kind;
+	struct repoinit_at         at;
+	union {
+		struct {
+			struct bw_str            default_type; /* absent: none stated */
+			struct repoinit_segment *segments;     /* NULL: the root */
+		} path;
+		struct {
+			struct repoinit_word *names;
+		} service_users;
+		struct {
+			struct repoinit_word *name;
+			struct repoinit_word *password; /* NULL: cannot log in by password */
+			bool                  hashed;   /* it is a complete argon2id verifier */
+		} user;
+		struct {
+			struct repoinit_word     *paths;
+			struct repoinit_acl_line *lines;
+			bool                      ignore_missing_principal;
+		} acl;
+		struct {
+			struct repoinit_word     *paths;
+			struct repoinit_property *lines;
+		} properties;
+	};
+};
+
+struct repoinit_script;
+
+/* 0 and *ret_script (owned: free with repoinit_free), or -1 and *ret_error. text need not end in a
+ * NUL and is not needed afterwards. */
+int repoinit_parse(const char *text, size_t n, struct repoinit_script **ret_script,
+                   struct repoinit_error *ret_error);
+/* The statements in the order of the text; live as long as the script. */
+const struct repoinit_statement *repoinit_first(const struct repoinit_script *script);
+void                             repoinit_free(struct repoinit_script *script); /* wipes passwords */
