@@ -1,0 +1,455 @@
+/* The service registry of one worker.
+ *
+ * Events go out strictly one after the other: a registration made while another one's event is being
+ * delivered (by an init, or by a listener) is queued and delivered before the outermost call returns,
+ * so that every listener sees the same order and none is entered twice at a time.
+ *
+ * Owns: its services (one reference each while live), their copied properties, the queue.
+ * Runs in: the worker's thread, on any stack. Fails with: BW_EINVAL, BW_ESTATE. Logs nothing.
+ * Tests: tests/unit/whiteboard/registry_test.c. */
+#include "registry.h"
+
+#include <base/fatal.h>
+#include <stdlib.h>
+#include <strings.h>
+
+struct bw_service {
+	struct bw_service       *next, *prev; /* live ones, by id */
+	struct registry         *registry;    /* NULL: unregistered */
+	unsigned                 refs;
+	bool                     announced; /* REGISTERED went out, so UNREGISTERING has to */
+	int64_t                  id;
+	struct bw_bundle        *bundle;
+	struct bw_service_object object;
+	struct bw_prop          *props; /* one block with all it points to */
+	size_t                   n_props;
+	struct bw_prop          *classes; /* objectClass: the interfaces, as a strings property */
+};
+
+struct event {
+	struct event       *next;
+	enum registry_event type;
+	struct bw_service  *service; /* referenced */
+};
+
+struct listener {
+	struct listener     *next;
+	registry_listener_cb cb;
+	void                *arg;
+};
+
+struct registry {
+	struct bw_service *first, *last;
+	struct listener   *listeners, *last_listener;
+	struct event      *queue, *queue_last;
+	bool               delivering;
+	int64_t            next_id;
+};
+
+/* ---- properties ---- */
+
+static size_t text_size(const struct bw_prop *p)
+{
+	size_t n = strlen(p->name) + 1;
+
+	if (p->type == BW_PROP_STRING)
+		n += strlen(p->u.string) + 1;
+	else if (p->type == BW_PROP_STRINGS)
+		for (size_t i = 0; p->u.strings[i]; i++)
+			n += strlen(p->u.strings[i]) + 1;
+	return n;
+}
+
+static size_t n_pointers(const struct bw_prop *p)
+{
+	size_t n = 0;
+
+	if (p->type != BW_PROP_STRINGS)
+		return 0;
+	while (p->u.strings[n])
+		n++;
+	return n + 1;
+}
+
+static const char *put_text(char **at, const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char  *to = memcpy(*at, s, n);
+
+	*at += n;
+	return to;
+}
+
+/* The copy is one block: the array, then the pointers of all lists, then all text. */
+static struct bw_prop *props_dup(const struct bw_prop *props, size_t n)
+{
+	size_t          pointers = 0, text = 0;
+	struct bw_prop *copy;
+	const char    **list;
+	char           *at;
+
+	for (size_t i = 0; i < n; i++) {
+		pointers += n_pointers(&props[i]);
+		text += text_size(&props[i]);
+	}
+	copy = xmalloc(n * sizeof(*copy) + pointers * sizeof(*list) + text + 1);
+	list = (const char **)(copy + n);
+	at = (char *)(list + pointers);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = props[i];
+		copy[i].name = put_text(&at, props[i].name);
+		if (props[i].type == BW_PROP_STRING) {
+			copy[i].u.string = put_text(&at, props[i].u.string);
+		} else if (props[i].type == BW_PROP_STRINGS) {
+			copy[i].u.strings = list;
+			for (size_t k = 0; props[i].u.strings[k]; k++)
+				*list++ = put_text(&at, props[i].u.strings[k]);
+			*list++ = NULL;
+		}
+	}
+	return copy;
+}
+
+/* Names differ in more than case (OSGi core: such keys cannot coexist), values are there. */
+static bool props_ok(const struct bw_prop *props, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct bw_prop *p = &props[i];
+
+		if (!p->name || p->type < BW_PROP_STRING || p->type > BW_PROP_BOOL)
+			return false;
+		if ((p->type == BW_PROP_STRING && !p->u.string) ||
+		    (p->type == BW_PROP_STRINGS && !p->u.strings))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (strcasecmp(p->name, props[k].name) == 0)
+				return false;
+	}
+	return true;
+}
+
+/* ---- events ---- */
+
+static void deliver(struct registry *r, const struct event *e)
+{
+	struct bw_service *s = e->service;
+	struct listener   *last = r->last_listener;
+
+	if (e->type == REGISTRY_UNREGISTERING ? !s->announced : !s->registry)
+		return; /* it came and went before anybody heard of it */
+	s->announced = e->type != REGISTRY_UNREGISTERING;
+	/* Who starts to listen meanwhile is told of s by registry_listen. */
+	for (struct listener *l = r->listeners; l; l = l == last ? NULL : l->next)
+		l->cb(l->arg, e->type, s);
+}
+
+static void drain(struct registry *r)
+{
+	struct event *e;
+
+	r->delivering = true;
+	while ((e = r->queue) != NULL) {
+		deliver(r, e);
+		r->queue = e->next;
+		service_unref(e->service);
+		free(e);
+	}
+	r->delivering = false;
+}
+
+static void post(struct registry *r, enum registry_event type, struct bw_service *s)
+{
+	struct event *e = xcalloc(1, sizeof(*e));
+
+	e->type = type;
+	e->service = service_ref(s);
+	if (r->queue)
+		r->queue_last->next = e;
+	else
+		r->queue = e;
+	r->queue_last = e;
+	if (!r->delivering)
+		drain(r);
+}
+
+/* ---- the registry ---- */
+
+struct registry *registry_new(void)
+{
+	struct registry *r = xcalloc(1, sizeof(*r));
+
+	r->next_id = 1;
+	return r;
+}
+
+void registry_free(struct registry *r)
+{
+	if (!r)
+		return;
+	while (r->last)
+		registry_unregister(r->last);
+	while (r->listeners) {
+		struct listener *l = r->listeners;
+
+		r->listeners = l->next;
+		free(l);
+	}
+	free(r);
+}
+
+void registry_listen(struct registry *r, registry_listener_cb cb, void *arg)
+{
+	struct listener    *l = xcalloc(1, sizeof(*l));
+	struct bw_service **there;
+	size_t              n = 0;
+	bool                outermost = !r->delivering;
+
+	l->cb = cb;
+	l->arg = arg;
+	if (r->last_listener)
+		r->last_listener->next = l;
+	else
+		r->listeners = l;
+	r->last_listener = l;
+
+	for (struct bw_service *s = r->first; s; s = s->next)
+		n++;
+	there = xcalloc(n + 1, sizeof(struct bw_service *));
+	n = 0;
+	for (struct bw_service *s = r->first; s; s = s->next)
+		if (s->announced)
+			there[n++] = service_ref(s);
+	r->delivering = true; /* what cb registers is told after all of these */
+	for (size_t i = 0; i < n; i++) {
+		if (there[i]->registry)
+			cb(arg, REGISTRY_REGISTERED, there[i]);
+		service_unref(there[i]);
+	}
+	free(there);
+	r->delivering = false;
+	if (outermost)
+		drain(r);
+	else
+		r->delivering = true;
+}
+
+int registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
+                      const struct bw_service_object *object, const struct bw_prop *props,
+                      size_t n_props, struct bw_service **ret_service)
+{
+	struct bw_service *s;
+
+	if (!interfaces || !interfaces[0] || !object || !object->type || !props_ok(props, n_props))
+		return BW_EINVAL;
+	s = xcalloc(1, sizeof(*s));
+	s->refs = 1;
+	s->registry = r;
+	s->id = r->next_id++;
+	s->bundle = b;
+	s->object = *object;
+	s->props = props_dup(props, n_props);
+	s->n_props = n_props;
+	s->classes = props_dup(
+		&(struct bw_prop){ "objectClass", BW_PROP_STRINGS, { .strings = interfaces } }, 1);
+	s->prev = r->last;
+	if (r->last)
+		r->last->next = s;
+	else
+		r->first = s;
+	r->last = s;
+	if (ret_service)
+		*ret_service = s;
+	post(r, REGISTRY_REGISTERED, s);
+	return BW_OK;
+}
+
+int registry_modify(struct bw_service *s, const struct bw_prop *props, size_t n_props)
+{
+	if (!s->registry)
+		return BW_ESTATE;
+	if (!props_ok(props, n_props))
+		return BW_EINVAL;
+	{
+		struct bw_prop *old = s->props;
+
+		s->props = props_dup(props, n_props); /* props may be taken from the old ones */
+		s->n_props = n_props;
+		free(old);
+	}
+	post(s->registry, REGISTRY_MODIFIED, s);
+	return BW_OK;
+}
+
+void registry_unregister(struct bw_service *s)
+{
+	struct registry *r = s->registry;
+
+	if (!r)
+		return;
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		r->first = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	else
+		r->last = s->prev;
+	s->registry = NULL;
+	post(r, REGISTRY_UNREGISTERING, s);
+	service_unref(s);
+}
+
+/* The last registered first, so that a context outlives what was registered for it. */
+void registry_unregister_bundle(struct registry *r, struct bw_bundle *b)
+{
+	struct bw_service *s = r->last;
+
+	while (s) {
+		if (s->bundle != b) {
+			s = s->prev;
+			continue;
+		}
+		registry_unregister(s);
+		s = r->last; /* bundle code ran: the list may be another one now */
+	}
+}
+
+/* ---- one service ---- */
+
+struct bw_service *service_ref(struct bw_service *s)
+{
+	s->refs++;
+	return s;
+}
+
+void service_unref(struct bw_service *s)
+{
+	if (!s || --s->refs > 0)
+		return;
+	if (!s->object.make && s->object.release)
+		s->object.release(s->object.self, s->object.self);
+	free(s->props);
+	free(s->classes);
+	free(s);
+}
+
+int64_t service_id(const struct bw_service *s)
+{
+	return s->id;
+}
+
+int32_t service_ranking(const struct bw_service *s)
+{
+	const struct bw_prop *p = service_prop(s, BW_SERVICE_RANKING);
+
+	return p && p->type == BW_PROP_INT ? p->u.i32 : 0;
+}
+
+struct bw_bundle *service_bundle(const struct bw_service *s)
+{
+	return s->bundle;
+}
+
+bool service_is(const struct bw_service *s, const char *interface)
+{
+	for (const char *const *i = s->classes->u.strings; *i; i++)
+		if (strcmp(*i, interface) == 0)
+			return true;
+	return false;
+}
+
+const struct bw_service_object *service_object(const struct bw_service *s)
+{
+	return &s->object;
+}
+
+const struct bw_prop *service_prop(const struct bw_service *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_props; i++)
+		if (strcmp(s->props[i].name, name) == 0)
+			return &s->props[i];
+	return NULL;
+}
+
+size_t service_props(const struct bw_service *s, const struct bw_prop **ret)
+{
+	*ret = s->props;
+	return s->n_props;
+}
+
+int service_compare(const struct bw_service *a, const struct bw_service *b)
+{
+	int32_t ra = service_ranking(a), rb = service_ranking(b);
+
+	if (ra != rb)
+		return ra > rb ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static bool prop_value(const struct bw_prop *p, size_t i, struct ldap_value *ret)
+{
+	if (p->type == BW_PROP_STRINGS) {
+		/* i counts up from 0 and stops at the first false, so it never passes the NULL. */
+		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.strings[i] };
+		return p->u.strings[i] != NULL;
+	}
+	if (i > 0)
+		return false;
+	switch (p->type) {
+	case BW_PROP_INT:
+		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i32 };
+		return true;
+	case BW_PROP_LONG:
+		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i64 };
+		return true;
+	case BW_PROP_BOOL:
+		*ret = (struct ldap_value){ .type = LDAP_BOOL, .boolean = p->u.b };
+		return true;
+	default:
+		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.string };
+		return true;
+	}
+}
+
+bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_value *ret)
+{
+	const struct bw_service *s = service;
+
+	if (strcasecmp(key, "service.id") == 0) {
+		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = s->id };
+		return i == 0;
+	}
+	if (strcasecmp(key, "objectClass") == 0)
+		return prop_value(s->classes, i, ret);
+	for (size_t k = 0; k < s->n_props; k++)
+		if (strcasecmp(s->props[k].name, key) == 0)
+			return prop_value(&s->props[k], i, ret);
+	return false;
+}
+
+static struct bw_str trim(const char *s)
+{
+	size_t n = strlen(s);
+
+	while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+		n--;
+	while (n > 0 && (*s == ' ' || *s == '\t')) {
+		s++;
+		n--;
+	}
+	return (struct bw_str){ s, n };
+}
+
+size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret, size_t max)
+{
+	const struct bw_prop *p = service_prop(s, name);
+	size_t                n = 0;
+
+	if (p && p->type == BW_PROP_STRING && max > 0) {
+		ret[n++] = trim(p->u.string);
+	} else if (p && p->type == BW_PROP_STRINGS) {
+		for (; n < max && p->u.strings[n]; n++)
+			ret[n] = trim(p->u.strings[n]);
+	}
+	return n;
+}

@@ -31,8 +31,9 @@ void registry_unregister(struct bw_service *s);
 void registry_unregister_bundle(struct registry *r, struct bw_bundle *b);
 
 struct bw_service *service_ref(struct bw_service *s);
-/* The last reference calls release (factory objects are given back by who made them). */
-void               service_unref(struct bw_service *s);
+/* The last reference gives a singleton back: release(self, self), if it has one. What a factory made is
+ * given back by who had it made. */
+void service_unref(struct bw_service *s);
 
 int64_t           service_id(const struct bw_service *s);
 int32_t           service_ranking(const struct bw_service *s); /* 0 unless an int32 property */
