@@ -1,0 +1,184 @@
+/* messages.c - the rows of messages.def as a table, the frame header, and the reading of payloads.
+ *
+ * Owns: nothing; a struct wire_message is its caller's until wire_message_done.
+ * Runs in: gateway, auth, repo, on the loop; never blocks.
+ * Fails with: BW_EPROTO, for the caller to close the connection on.
+ * Tests: tests/unit/wire/messages_test.c, and every row in tests/wire/rows_test.c. */
+#include <wire/messages.h>
+#include <base/fatal.h>
+#include <sodium.h>
+#include <wire/octets.h>
+
+/* The fields of each row. The preprocessor cannot lower a name, so a row has a line here as well;
+ * without it this file does not compile. */
+#define FIELDS_AUTHENTICATE_BASIC     bw__wire__authenticate_basic__descriptor
+#define FIELDS_AUTHENTICATE_ANONYMOUS bw__wire__authenticate_anonymous__descriptor
+#define FIELDS_AUTHENTICATE_SERVICE   bw__wire__authenticate_service__descriptor
+#define FIELDS_RESOLVER_HANDLE        bw__wire__resolver_handle__descriptor
+#define FIELDS_RESOURCE_RESOLVE       bw__wire__resource_resolve__descriptor
+#define FIELDS_RESOURCE_GET           bw__wire__resource_get__descriptor
+#define FIELDS_RESOURCE_CHILDREN      bw__wire__resource_children__descriptor
+#define FIELDS_HANDLE_CLOSE           bw__wire__handle_close__descriptor
+#define FIELDS_RESOURCE_FOUND         bw__wire__resource_found__descriptor
+#define FIELDS_RESOURCE_PAGE          bw__wire__resource_page__descriptor
+#define FIELDS_HELLO                  bw__wire__hello__descriptor
+#define FIELDS_FAILED                 bw__wire__failed__descriptor
+
+static const struct wire_row rows[] = {
+#define M(id, name, from, to, answer, max, once) \
+	[id] = { #name, WIRE_##from, WIRE_##to, WIRE_##answer, max, once, &FIELDS_##name },
+#include <wire/messages.def>
+#undef M
+};
+
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+_Static_assert(N_ROWS <= WIRE_IDS, "an id needs a place in the sets of ids");
+
+/* What must hold for every row, checked by the compiler: an id stands once; an answer goes the
+ * opposite way of its question and answers nothing else itself; a payload fits a frame. */
+enum {
+#define M(id, name, from, to, answer, max, once) ID_##id##_STANDS_ONCE,
+#include <wire/messages.def>
+#undef M
+};
+enum {
+	NONE_FROM = 0, NONE_TO = 0, NONE_IS_ASKED = 0,
+#define M(id, name, from, to, answer, max, once) \
+	name##_FROM = WIRE_##from, name##_TO = WIRE_##to, name##_IS_ASKED = WIRE_##answer != WIRE_NONE,
+#include <wire/messages.def>
+#undef M
+};
+#define M(id, name, from, to, answer, max, once) \
+	_Static_assert(id > 0, #name ": 0 is no message"); \
+	_Static_assert(max <= WIRE_FRAME_MAX, #name ": too large for a frame"); \
+	_Static_assert(WIRE_##answer == WIRE_NONE || \
+	               (answer##_FROM == name##_TO && answer##_TO == name##_FROM), \
+	               #name ": its answer must go the opposite way"); \
+	_Static_assert(!answer##_IS_ASKED, #name ": its answer is a question"); \
+	_Static_assert(!(once) || WIRE_##answer == WIRE_NONE, #name ": once, so without an answer");
+#include <wire/messages.def>
+#undef M
+
+const struct wire_row *wire_row(unsigned id)
+{
+	return id < N_ROWS && rows[id].name ? &rows[id] : NULL;
+}
+
+const char *wire_err_text(int err)
+{
+	switch (err) {
+	case BW_OK:
+		return "done";
+#define X(constant, value, name, status, text) \
+	case constant: \
+		return text;
+		BW_ERRORS(X)
+#undef X
+	default:
+		return NULL;
+	}
+}
+
+bool wire_is_secret(enum wire_id id)
+{
+	return id == WIRE_AUTHENTICATE_BASIC;
+}
+
+int wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret)
+{
+	unsigned               id = get_u16(p + 32), flags = get_u16(p + 34);
+	uint32_t               length = get_u32(p);
+	uint64_t               types = get_u64(p + 16), acl = get_u64(p + 24);
+	const struct wire_row *row = wire_row(id);
+
+	if (!row || !(row->from & from) || !(row->to & to) || length > row->max || flags != WIRE_END)
+		return BW_EPROTO;
+	if (from != WIRE_REPO && (types || acl))
+		return BW_EPROTO;
+	*ret = (struct wire_frame){
+		.length = length, .call = get_u32(p + 4), .request = get_u64(p + 8), .types = types,
+		.acl = acl, .id = id, .flags = flags, .payload = p + WIRE_HEADER,
+	};
+	return BW_OK;
+}
+
+void wire_header_put(uint8_t *p, const struct wire_frame *f)
+{
+	put_u32(p, f->length);
+	put_u32(p + 4, f->call);
+	put_u64(p + 8, f->request);
+	put_u64(p + 16, f->types);
+	put_u64(p + 24, f->acl);
+	put_u16(p + 32, (uint16_t)f->id);
+	put_u16(p + 34, (uint16_t)f->flags);
+}
+
+/* ---- payloads: protobuf-c, with its memory inside the message ---- */
+
+struct overflow {
+	struct overflow *next;
+	size_t           size;
+	_Alignas(16) uint8_t mem[];
+};
+
+static void *message_alloc(void *arg, size_t n)
+{
+	struct wire_message *m = arg;
+	size_t               at = (m->used + 15) & ~(size_t)15;
+	struct overflow     *o;
+
+	if (n <= sizeof(m->mem) && at <= sizeof(m->mem) - n) {
+		m->used = at + n;
+		return m->mem + at;
+	}
+	/* At most a few of these: a payload is at most a frame, and no field of it is repeated. */
+	o = xmalloc(sizeof(*o) + n);
+	o->next = m->overflow;
+	o->size = n;
+	m->overflow = o;
+	return o->mem;
+}
+
+static void message_release(void *arg, void *p)
+{
+	(void)arg;
+	(void)p; /* all at once, in wire_message_done */
+}
+
+int wire_message_get(const struct wire_frame *f, struct wire_message *ret)
+{
+	ProtobufCAllocator     allocator = { message_alloc, message_release, ret };
+	const struct wire_row *row = wire_row(f->id);
+	ProtobufCMessage      *m;
+
+	ret->u = NULL;
+	ret->used = 0;
+	ret->overflow = NULL;
+	if (!row)
+		return BW_EPROTO;
+	m = protobuf_c_message_unpack(row->fields, &allocator, f->length, f->payload);
+	if (!m || m->n_unknown_fields > 0) {
+		wire_message_done(ret, wire_is_secret(f->id));
+		return BW_EPROTO;
+	}
+	ret->u = (void *)m;
+	return BW_OK;
+}
+
+void wire_message_done(struct wire_message *m, bool wipe)
+{
+	struct overflow *o = m->overflow, *next;
+
+	if (wipe)
+		sodium_memzero(m->mem, m->used);
+	for (; o; o = next) {
+		next = o->next;
+		if (wipe)
+			sodium_memzero(o->mem, o->size);
+		free(o);
+	}
+	m->u = NULL;
+	m->used = 0;
+	m->overflow = NULL;
+}

@@ -11,7 +11,8 @@
  *   34  u16  flags      MORE, END, CANCEL
  *
  * A plain message has flags END. MORE: further frames of the same call follow. CANCEL (from the
- * asking side, empty): the answer is not wanted any more. */
+ * asking side, empty): the answer is not wanted any more. No message of messages.def is sent in
+ * pieces or is worth cancelling at the other end yet, so a frame with any flags but END is refused. */
 #pragma once
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
@@ -20,6 +21,7 @@
 #define WIRE_VERSION    1
 #define WIRE_HEADER     36u
 #define WIRE_FRAME_MAX  262144u
+#define WIRE_IDS        128u /* ids are below; sets of ids are 128 bits */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
 enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };
@@ -50,8 +52,12 @@ struct wire_frame {
 
 /* The row of an id, NULL if there is none. */
 const struct wire_row *wire_row(unsigned id);
+/* The text of err.h for BW_OK or a BW_E*; NULL for a number that is none. */
+const char *wire_err_text(int err);
+/* Payloads of this id hold a password: the buffers they went through are wiped. */
+bool wire_is_secret(enum wire_id id);
 /* Reads a header; BW_EPROTO if the id is unknown, the direction wrong, the length over the row's
- * maximum or the flags nonsense. payload is set to p + WIRE_HEADER. p has at least WIRE_HEADER
+ * maximum, the flags nonsense, or a counter set that is not repo's. payload is set to p + WIRE_HEADER. p has at least WIRE_HEADER
  * octets; the payload may not have arrived yet. */
 int  wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret);
 void wire_header_put(uint8_t *p, const struct wire_frame *f);

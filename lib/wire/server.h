@@ -1,9 +1,12 @@
 /* server.h - the answering side's sockets: accepts connections of permitted users, gives each a
- * channel, runs them on a libev loop. Used by auth and repo, so that both answer alike. */
+ * channel, runs them on a libev loop. Used by auth and repo, so that both answer alike. Ignores
+ * SIGPIPE in the process. At most WIRE_SERVER_MAX_CONNS connections; more wait in the backlog. */
 #pragma once
 #include <ev.h>
 #include <sys/types.h>
 #include <wire/chan.h>
+
+#define WIRE_SERVER_MAX_CONNS 1024u
 
 struct wire_server;
 
@@ -18,14 +21,17 @@ struct wire_conn {
 };
 
 struct wire_server_ops {
-	/* greeted; returns BW_OK, or an error: the connection is closed with that reason. */
+	/* Greeted. channel: 16 octets, also where the peer said it (auth). Returns BW_OK, or an error:
+	 * the connection is closed with that reason and on_close does not run. (Not by
+	 * wire_chan_close from here.) */
 	int  (*on_open)(struct wire_conn *c, struct bw_str channel);
 	/* A parsed request whose row permits it. m is borrowed for the call and wiped after it. Answer
 	 * now or later with wire_answer / wire_fail, exactly once unless the row is one-way. */
 	void (*on_message)(struct wire_conn *c, const struct wire_question *q, struct wire_message *m);
 	/* All messages of one read have been handed over (prefetching may end here). NULL: not wanted. */
 	void (*on_batch)(struct wire_conn *c);
-	/* Gone. Questions not answered yet must not be answered any more. */
+	/* Gone, after a successful on_open; log the reason. Questions not answered yet must not be
+	 * answered any more: c is freed after this. (Who never got that far is logged by the server.) */
 	void (*on_close)(struct wire_conn *c, const char *reason);
 	size_t conn_size; /* 0, or size of a struct that begins with struct wire_conn */
 };
@@ -36,6 +42,7 @@ struct wire_server *wire_server_new(struct ev_loop *loop, int listener, enum wir
                                     const enum wire_id *permit, bool draw_channel, uid_t uid,
                                     const struct wire_server_ops *ops, void *owner);
 void *wire_server_owner(const struct wire_server *s);
-/* Stops accepting; closes every connection. */
+/* Stops accepting, sends what the sockets take at once and closes every connection. The listener
+ * stays the caller's. */
 void  wire_server_free(struct wire_server *s);
 /* Output of all connections leaves at the end of each loop turn by itself (ev_prepare). */
