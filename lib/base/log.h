@@ -16,7 +16,8 @@ enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6,
 void log_init(const char *process, enum log_level max);
 /* Starts the writer thread; after each fork, in the child that will log. */
 void log_start(void);
-/* Writes what is in the ring and ends the thread. */
+/* Writes what is in the ring and ends the thread; lines are then written at once again. Does not
+ * wait longer than 2 s for a reader that is stuck: what is left is lost, and later lines too. */
 void log_stop(void);
 bool log_enabled(enum log_level level);
 
@@ -31,7 +32,8 @@ __attribute__((format(printf, 3, 4))) void log_printf(enum log_level level, uint
 	(log_enabled(LOG_LEVEL_DEBUG) ? log_printf(LOG_LEVEL_DEBUG, request, __VA_ARGS__) : (void)0)
 
 /* A second stream for finished lines (the access log): same ring, same thread, to fd. The line is
- * copied; it must end in '\n'. Costs one copy and no system call. */
+ * copied; it must end in '\n' and is cut beyond 16 KiB. Costs one copy and no system call while
+ * lines flow: the thread writes them within 10 ms. fd stays open until log_stop. */
 void log_line(int fd, const char *line, size_t n);
-/* Lines dropped since start because the ring was full. */
+/* Lines lost since the process began: the ring was full, or the descriptor failed. */
 uint64_t log_dropped(void);
