@@ -1,4 +1,4 @@
-/* fiber.h - stackful coroutines on boost.context's fcontext: six functions, nothing else knows it.
+/* fiber.h - stackful coroutines on boost.context's fcontext: nothing else knows it.
  *
  * A fiber runs on the worker's one thread; a switch costs about 4 ns. Stacks come from a pool: 256
  * KiB each with 64 KiB of guard below, capped (vm.max_map_count), trimmed when idle. A fiber is
@@ -10,11 +10,13 @@
 
 struct fiber;
 
-/* At most max stacks; the pool grows as needed. */
+/* At most max stacks; the pool grows as needed. Fatal if switching does not work here. */
 void fiber_pool_init(size_t max);
 void fiber_pool_done(void);
+/* Gives memory back that was not used since the last call; for a coarse timer. */
+void fiber_pool_trim(void);
 /* Runs fn(arg) on a new fiber at once, until it suspends or returns. ret_fiber is set before fn
- * starts, so that fn may find itself there. False: no stack to be had (answer 503). */
+ * starts, so that fn may find itself there. False: no stack to be had (answer 503). name: static. */
 bool fiber_start(void (*fn)(void *arg), void *arg, const char *name, struct fiber **ret_fiber);
 /* From inside: parks the current fiber; returns when it is resumed. */
 void fiber_suspend(void);
@@ -23,6 +25,10 @@ void fiber_resume(struct fiber *f);
 /* The running one; NULL on the loop's own stack. */
 struct fiber *fiber_current(void);
 /* For the crash and watchdog message: the name given at start, and a writable note that the
- * dispatcher sets to the servlet being served. Async-signal-safe to read. */
+ * dispatcher sets to the servlet being served. Async-signal-safe to read. The note must live as
+ * long as it is set. */
 const char *fiber_name(const struct fiber *f);
 void        fiber_set_note(struct fiber *f, const char *note);
+/* SIGSEGV, SIGBUS, SIGABRT, SIGILL and SIGFPE write one line naming the fiber and its note, on a stack
+ * of their own, and then end the process as they would have. */
+void fiber_report_crashes(void);

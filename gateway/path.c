@@ -1,0 +1,324 @@
+/* path.c - the canonical path. The rules are whiteboard.md 4.1 and the table 18.B:
+ *
+ *   target  ->  [scheme://authority]  path  [? query]
+ *   path    ->  segments at '/'; each: parameters cut at ';', the rest percent-decoded once
+ *   then empty segments go (the last one stays as a slash), "." and ".." are resolved
+ *
+ * What is refused is what two readers of the same bytes could understand differently: an encoded
+ * slash, an encoded or parameterised dot segment, a backslash, a control character, bad UTF-8. Almost
+ * every path needs none of this; one pass over a table of bytes finds out and borrows it.
+ *
+ * Owns: nothing. Runs in: the gateway's loop, once per request. Fails with: BW_EINVAL.
+ * Tests: tests/unit/gateway/path_test.c over tests/conformance/canonical.rows. */
+#include "path.h"
+
+#include <boardwalk/err.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_SEGMENTS 128 /* endpoints.md 1.3 */
+
+/* What a raw octet of a path is. */
+enum octet {
+	PLAIN = 0, /* copied as it is */
+	SLASH,
+	DOT,
+	WORK, /* % or ; */
+	BAD,
+};
+
+static enum octet octet_class(unsigned char c)
+{
+	if (c <= ' ' || c >= 127 || c == '#' || c == '\\')
+		return BAD;
+	if (c == '/')
+		return SLASH;
+	if (c == '.')
+		return DOT;
+	return c == '%' || c == ';' ? WORK : PLAIN;
+}
+
+/* One row per octet, filled at the first call: the hot loop then does one load each. */
+static const unsigned char *octet_table(void)
+{
+	static unsigned char table[256];
+	static bool          filled;
+
+	if (!filled) {
+		for (unsigned c = 0; c < 256; c++)
+			table[c] = (unsigned char)octet_class((unsigned char)c);
+		filled = true;
+	}
+	return table;
+}
+
+/* 1: canonical as it stands; 0: needs work; -1: never allowed. */
+static int scan(struct bw_str path)
+{
+	const unsigned char *table = octet_table(), *p = (const unsigned char *)path.p;
+	unsigned             segments = 0;
+	int                  plain = 1;
+
+	for (size_t i = 0; i < path.n; i++) {
+		switch (table[p[i]]) {
+		case PLAIN:
+			break;
+		case SLASH:
+			segments++;
+			if (i > 0 && p[i - 1] == '/')
+				plain = 0;
+			break;
+		case DOT:
+			if (p[i - 1] == '/') /* the path starts with a slash */
+				plain = 0;
+			break;
+		case WORK:
+			plain = 0;
+			break;
+		default:
+			return -1;
+		}
+	}
+	return segments > MAX_SEGMENTS ? 0 : plain;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The length of the UTF-8 sequence that starts at p, 0 if it is none (RFC 3629: no overlong form, no
+ * surrogate, nothing above U+10FFFF). */
+static size_t utf8_length(const unsigned char *p, size_t n)
+{
+	size_t len;
+
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (n < len)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static bool is_utf8(const char *p, size_t n)
+{
+	size_t len;
+
+	for (size_t i = 0; i < n; i += len)
+		if ((len = utf8_length((const unsigned char *)p + i, n - i)) == 0)
+			return false;
+	return true;
+}
+
+/* Decodes raw into to (room for raw.n octets). False: not allowed in a path. */
+static bool decode(struct bw_str raw, char *to, size_t *ret_n)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < raw.n; i++) {
+		int c = (unsigned char)raw.p[i];
+
+		if (c == '%') {
+			int high, low;
+
+			if (raw.n - i < 3 || (high = hex_digit(raw.p[i + 1])) < 0 ||
+			    (low = hex_digit(raw.p[i + 2])) < 0)
+				return false;
+			c = high << 4 | low;
+			if (c < ' ' || c == 127 || c == '/' || c == '\\')
+				return false;
+			i += 2;
+		}
+		to[n++] = (char)c;
+	}
+	*ret_n = n;
+	return is_utf8(to, n);
+}
+
+struct work {
+	char  *out; /* canonical so far: "" or "/a/b" */
+	size_t n;
+	char  *params;
+	size_t n_params;
+	size_t segments;
+};
+
+static bool is_dots(const char *p, size_t n)
+{
+	return (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.');
+}
+
+/* One segment of the raw path; last: no slash follows it. */
+static bool add_segment(struct work *w, struct bw_str raw, bool last, bool *ret_slash)
+{
+	const char   *semicolon = memchr(raw.p, ';', raw.n);
+	struct bw_str name = { raw.p, semicolon ? (size_t)(semicolon - raw.p) : raw.n };
+	char         *to = w->out + w->n + 1;
+	size_t        n;
+
+	if (semicolon) {
+		struct bw_str params = { semicolon, raw.n - name.n };
+
+		/* Checked like the rest, kept raw. The decoded text lands where the name goes next. */
+		if (!decode(params, to, &n))
+			return false;
+		memcpy(w->params + w->n_params, params.p, params.n);
+		w->n_params += params.n;
+	}
+	if (!decode(name, to, &n))
+		return false;
+	if (n == 0) {
+		*ret_slash = last;
+		return last || semicolon == NULL;
+	}
+	if (is_dots(to, n)) {
+		if (semicolon != NULL || n != name.n)
+			return false;
+		if (n == 1)
+			return true;
+		if (w->n == 0)
+			return false;
+		while (w->out[--w->n] != '/')
+			;
+		w->segments--;
+		return true;
+	}
+	w->out[w->n] = '/';
+	w->n += 1 + n;
+	return ++w->segments <= MAX_SEGMENTS;
+}
+
+static int rebuild(struct arena *a, struct bw_str path, struct path_target *ret)
+{
+	struct work w = { .out = arena_alloc(a, path.n + 2), .params = arena_alloc(a, path.n + 1) };
+	size_t      i = 1;
+	bool        slash = false, last;
+
+	do {
+		const char *end = memchr(path.p + i, '/', path.n - i);
+		size_t      n = end ? (size_t)(end - (path.p + i)) : path.n - i;
+
+		last = end == NULL;
+		if (!add_segment(&w, (struct bw_str){ path.p + i, n }, last, &slash))
+			return BW_EINVAL;
+		i += n + 1;
+	} while (!last);
+	if (slash || w.n == 0)
+		w.out[w.n++] = '/';
+	w.out[w.n] = 0;
+	w.params[w.n_params] = 0;
+	ret->path = (struct bw_str){ w.out, w.n };
+	if (w.n_params > 0)
+		ret->params = (struct bw_str){ w.params, w.n_params };
+	return BW_OK;
+}
+
+static bool is_port(struct bw_str s)
+{
+	unsigned long port = 0;
+
+	if (s.n > 5)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+		port = port * 10 + (unsigned long)(s.p[i] - '0');
+	}
+	return port <= 65535;
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+bool path_is_authority(struct bw_str s)
+{
+	size_t i = 0;
+
+	if (s.n == 0)
+		return false;
+	if (s.p[0] == '[') {
+		size_t colons = 0;
+
+		for (i = 1; i < s.n && (hex_digit(s.p[i]) >= 0 || s.p[i] == ':' || s.p[i] == '.'); i++)
+			colons += s.p[i] == ':';
+		if (i == s.n || s.p[i] != ']' || colons < 2)
+			return false;
+		i++;
+	} else {
+		while (i < s.n && (is_alnum(s.p[i]) || memchr("-._~", s.p[i], 4)))
+			i++;
+		if (i == 0)
+			return false;
+	}
+	if (i == s.n)
+		return true;
+	return s.p[i] == ':' && is_port((struct bw_str){ s.p + i + 1, s.n - i - 1 });
+}
+
+/* Cuts http://authority off; what is left starts with a slash, a '?' or is empty. */
+static bool cut_absolute(struct bw_str *target, struct path_target *ret)
+{
+	size_t scheme, n = 0;
+
+	if (target->n >= 7 && strncasecmp(target->p, "http://", 7) == 0)
+		scheme = 4;
+	else if (target->n >= 8 && strncasecmp(target->p, "https://", 8) == 0)
+		scheme = 5;
+	else
+		return false;
+	ret->scheme = (struct bw_str){ target->p, scheme };
+	target->p += scheme + 3;
+	target->n -= scheme + 3;
+	while (n < target->n && target->p[n] != '/' && target->p[n] != '?')
+		n++;
+	ret->authority = (struct bw_str){ target->p, n };
+	target->p += n;
+	target->n -= n;
+	return path_is_authority(ret->authority);
+}
+
+int path_canonical(struct arena *a, struct bw_str target, struct path_target *ret)
+{
+	struct path_target t = { .uri = BW_ABSENT };
+	const char        *mark;
+
+	if (target.n == 0 || (target.p[0] != '/' && !cut_absolute(&target, &t)))
+		return BW_EINVAL;
+	t.uri = target;
+	mark = memchr(target.p, '?', target.n);
+	if (mark != NULL) {
+		t.uri.n = (size_t)(mark - target.p);
+		t.query = (struct bw_str){ mark + 1, target.n - t.uri.n - 1 };
+		if (memchr(t.query.p, '#', t.query.n) != NULL)
+			return BW_EINVAL;
+	}
+	if (t.uri.n == 0)
+		t.uri = BW_STR("/");
+	switch (scan(t.uri)) {
+	case 1:
+		t.path = t.uri;
+		break;
+	case 0:
+		if (rebuild(a, t.uri, &t) != BW_OK)
+			return BW_EINVAL;
+		break;
+	default:
+		return BW_EINVAL;
+	}
+	*ret = t;
+	return BW_OK;
+}

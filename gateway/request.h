@@ -1,9 +1,11 @@
 /* request.h - struct bw_req: one request, its response, and its life.
  *
  *   http parses -> NEW -> SERVING (on its fiber) -> RESPONDING -> ENDED
- *                           |  ^
- *                           v  |                 client gone, or deadline passed while parked:
- *                         PARKED                 gone / late is set, the fiber runs on to its end
+ *                   |       |  ^                        ^
+ *                   |       v  |                        |  client gone, or deadline passed while
+ *                   |     PARKED                        |  parked: gone / late is set, the fiber
+ *                   +-----------------------------------+  runs on to its end
+ *                     answered without a servlet
  *
  * Memory: the struct, its arena and everything reached from it are ours. Two owners, the fiber and
  * http (libh2o's request, through a dispose guard); the last one to let go frees it, and gives back
@@ -46,7 +48,8 @@ struct bw_req {
 	struct fiber    *fiber;
 	struct req_wait *wait;
 	uint64_t         id;
-	uint64_t         started_us, deadline_us;
+	char             id_text[17]; /* 16 hexadecimal digits */
+	uint64_t         started_us, deadline_us; /* clock_mono_us; deadline 0: none */
 	struct arena     arena;
 
 	/* head: http, copied at the start */
@@ -61,10 +64,12 @@ struct bw_req {
 	bool                 management; /* came in on the management listener */
 	bool                 http10;
 	uint64_t             body_length;
+	const uint8_t       *body_in; /* libh2o's memory; NULL without a body and once it is gone */
 
 	/* response: request.c; sent by http */
 	int                  status;
 	bool                 committed; /* head handed to the transport */
+	bool                 flush;     /* parked until the transport has taken what is in body */
 	bool                 closed;    /* sendError or forward: later writes are ignored */
 	struct bw_res_header *res_headers;
 	size_t               n_res_headers, cap_res_headers;
@@ -101,6 +106,14 @@ struct bw_req *request_new(void);
 void request_release(struct bw_req *req);
 /* The one door for state; refuses impossible moves (fatalx). */
 void request_set_state(struct bw_req *req, enum req_state to);
+/* Frees what is kept for the next requests; at the end of the worker. */
+void request_pool_done(void);
+
+/* From the loop: runs serve(req) on a fiber. false: no stack to be had, nothing has happened. */
+bool request_start(struct bw_req *req, void (*serve)(struct bw_req *req));
+/* Who is told, on the loop's stack, that a fiber has stopped: state PARKED (flush: it waits for the
+ * transport) or RESPONDING (serve has returned; cb then gives back the fiber's share). */
+void request_on_stop(void (*cb)(struct bw_req *req));
 
 /* On the fiber: parks it until request_wake. BW_OK, or BW_EGONE / BW_ETIME when the request is over
  * (w->cancel has run then). Returns at once with those if it is over already. */
@@ -116,8 +129,15 @@ int  request_check(const struct bw_req *req);
 struct bw_str request_header(const struct bw_req *req, const char *name);
 /* A copy in the request's arena. */
 struct bw_str request_dup(struct bw_req *req, struct bw_str s);
+/* Copies up to n octets of the body from offset; *ret_n is 0 at its end. BW_EGONE, BW_ETIME. */
+int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size_t n, size_t *ret_n);
 
 /* ---- response: what the host table's entries of the same name do ---- */
+#define RESPONSE_BUFFER (64u * 1024u) /* a larger body is streamed */
+/* "Not Found"; "Unknown" for a status without a name. */
+const char *response_reason(int status);
+/* 204, 304 and the answer to HEAD have none, whatever was written. */
+bool response_has_body(const struct bw_req *req);
 int  response_status(struct bw_req *req, int status);
 int  response_header(struct bw_req *req, const char *name, struct bw_str value, bool replace);
 int  response_write(struct bw_req *req, const void *data, size_t n);

@@ -1,0 +1,449 @@
+/* response.c - the response a servlet builds: status, headers, a body that waits in a buffer until it
+ * is complete or outgrows it. Here is checked what no other place checks: header names and values,
+ * since libh2o sends what it is given.
+ *
+ * Owns: nothing; all is in the request. Runs in: the request's fiber, or the loop for answers made
+ * without a servlet. Fails with: BW_EINVAL, BW_ESTATE (too late to change it), BW_EGONE, BW_ETIME.
+ * Tests: tests/unit/gateway/response_test.c. */
+#include "request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	int         status;
+	const char *reason;
+} reasons[] = {
+	{ 200, "OK" },
+	{ 201, "Created" },
+	{ 202, "Accepted" },
+	{ 203, "Non-Authoritative Information" },
+	{ 204, "No Content" },
+	{ 205, "Reset Content" },
+	{ 206, "Partial Content" },
+	{ 207, "Multi-Status" },
+	{ 300, "Multiple Choices" },
+	{ 301, "Moved Permanently" },
+	{ 302, "Found" },
+	{ 303, "See Other" },
+	{ 304, "Not Modified" },
+	{ 307, "Temporary Redirect" },
+	{ 308, "Permanent Redirect" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 402, "Payment Required" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" },
+	{ 407, "Proxy Authentication Required" },
+	{ 408, "Request Timeout" },
+	{ 409, "Conflict" },
+	{ 410, "Gone" },
+	{ 411, "Length Required" },
+	{ 412, "Precondition Failed" },
+	{ 413, "Content Too Large" },
+	{ 414, "URI Too Long" },
+	{ 415, "Unsupported Media Type" },
+	{ 416, "Range Not Satisfiable" },
+	{ 417, "Expectation Failed" },
+	{ 422, "Unprocessable Content" },
+	{ 423, "Locked" },
+	{ 425, "Too Early" },
+	{ 426, "Upgrade Required" },
+	{ 428, "Precondition Required" },
+	{ 429, "Too Many Requests" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 451, "Unavailable For Legal Reasons" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" },
+	{ 504, "Gateway Timeout" },
+	{ 505, "HTTP Version Not Supported" },
+	{ 507, "Insufficient Storage" },
+	{ 508, "Loop Detected" },
+	{ 511, "Network Authentication Required" },
+};
+
+const char *response_reason(int status)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Unknown";
+}
+
+/* Hop-by-hop, or set by the transport. */
+static const char *const reserved_headers[] = {
+	"connection", "content-length", "date", "keep-alive", "proxy-connection", "server", "te",
+	"trailer", "transfer-encoding", "upgrade", "x-request-id",
+};
+
+static bool is_token_char(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+	       (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+/* Copies name into the arena in lower case. False: not a name that may be set. */
+static bool header_name(struct bw_req *req, const char *name, struct bw_str *ret)
+{
+	size_t n = strlen(name);
+	char  *lower;
+
+	if (n == 0 || n > 256)
+		return false;
+	lower = arena_alloc(&req->arena, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_token_char(name[i]))
+			return false;
+		lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 0x20) : name[i];
+	}
+	lower[n] = 0;
+	for (size_t i = 0; i < sizeof(reserved_headers) / sizeof(reserved_headers[0]); i++)
+		if (strcmp(lower, reserved_headers[i]) == 0)
+			return false;
+	*ret = (struct bw_str){ lower, n };
+	return true;
+}
+
+static bool is_field_value(struct bw_str v)
+{
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if ((c < ' ' && c != '\t') || c == 127)
+			return false;
+	}
+	return v.p != NULL;
+}
+
+static void append_header(struct bw_req *req, struct bw_str name, struct bw_str value)
+{
+	if (req->n_res_headers == req->cap_res_headers) {
+		size_t cap = req->cap_res_headers ? req->cap_res_headers * 2 : 8;
+		struct bw_res_header *grown = arena_alloc(&req->arena, cap * sizeof(*grown));
+
+		if (req->n_res_headers > 0)
+			memcpy(grown, req->res_headers, req->n_res_headers * sizeof(*grown));
+		req->res_headers = grown;
+		req->cap_res_headers = cap;
+	}
+	req->res_headers[req->n_res_headers++] = (struct bw_res_header){ name, value };
+}
+
+static void remove_header(struct bw_req *req, struct bw_str name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < req->n_res_headers; i++)
+		if (!bw_str_eq(req->res_headers[i].name, name))
+			req->res_headers[kept++] = req->res_headers[i];
+	req->n_res_headers = kept;
+}
+
+/* May the response still be changed? */
+static int check_open(const struct bw_req *req)
+{
+	int r = request_check(req);
+
+	if (r != BW_OK)
+		return r;
+	return req->committed ? BW_ESTATE : BW_OK;
+}
+
+int response_status(struct bw_req *req, int status)
+{
+	int r = check_open(req);
+
+	if (r != BW_OK)
+		return r;
+	if (status < 200 || status > 599)
+		return BW_EINVAL;
+	if (!req->closed)
+		req->status = status;
+	return BW_OK;
+}
+
+int response_header(struct bw_req *req, const char *name, struct bw_str value, bool replace)
+{
+	struct bw_str lower;
+	int           r = check_open(req);
+
+	if (r != BW_OK)
+		return r;
+	if (!header_name(req, name, &lower) || !is_field_value(value))
+		return BW_EINVAL;
+	if (req->closed)
+		return BW_OK;
+	if (replace)
+		remove_header(req, lower);
+	append_header(req, lower, request_dup(req, value));
+	return BW_OK;
+}
+
+bool response_has_body(const struct bw_req *req)
+{
+	return !req->head_only && req->status != 204 && req->status != 304;
+}
+
+static void forget_flush(struct req_wait *w)
+{
+	(void)w; /* the transport looks at gone and late itself */
+}
+
+/* Hands what is in the buffer to the transport and waits until the client has taken it. */
+static int send_buffer(struct bw_req *req)
+{
+	struct req_wait wait = { .cancel = forget_flush };
+	int             r;
+
+	if (!response_has_body(req)) {
+		buf_clear(&req->body);
+		return BW_OK;
+	}
+	req->committed = true;
+	req->flush = true;
+	r = request_park(req, &wait);
+	req->flush = false;
+	if (r == BW_OK) {
+		req->body_sent += buf_size(&req->body);
+		buf_clear(&req->body);
+	}
+	return r;
+}
+
+int response_write(struct bw_req *req, const void *data, size_t n)
+{
+	const uint8_t *p = data;
+	int            r = request_check(req);
+
+	if (r != BW_OK || req->closed)
+		return r;
+	if (req->head_only) {
+		req->body_sent += n;
+		return BW_OK;
+	}
+	while (n > 0) {
+		size_t part = RESPONSE_BUFFER - buf_size(&req->body);
+
+		if (part == 0) {
+			if ((r = send_buffer(req)) != BW_OK)
+				return r;
+			continue;
+		}
+		if (part > n)
+			part = n;
+		buf_append(&req->body, p, part);
+		p += part;
+		n -= part;
+	}
+	return BW_OK;
+}
+
+int response_flush(struct bw_req *req)
+{
+	int r = request_check(req);
+
+	/* Without a body there is nothing to send early, and the head is better sent when complete. */
+	if (r != BW_OK || req->closed || !response_has_body(req))
+		return r;
+	if (req->committed && buf_size(&req->body) == 0)
+		return BW_OK;
+	return send_buffer(req);
+}
+
+int response_send_error(struct bw_req *req, int status, const char *text)
+{
+	int r = check_open(req);
+
+	if (r != BW_OK)
+		return r;
+	if (status < 400 || status > 599)
+		return BW_EINVAL;
+	if (req->closed)
+		return BW_OK;
+	response_reset_body(req);
+	req->status = req->error_status = status;
+	req->error_text = request_dup(req, bw_str(text));
+	req->closed = true;
+	return BW_OK;
+}
+
+int response_fail(struct bw_req *req, const char *name, const char *text)
+{
+	req->error_name = request_dup(req, bw_str(name));
+	req->error_text = request_dup(req, bw_str(text));
+	return BW_ESERVLET;
+}
+
+void response_reset_body(struct bw_req *req)
+{
+	buf_clear(&req->body);
+	req->body_sent = 0;
+	req->closed = false;
+}
+
+void response_reset(struct bw_req *req)
+{
+	response_reset_body(req);
+	req->n_res_headers = 0;
+	req->status = 200;
+}
+
+/* ---- the built-in page --------------------------------------------------------------------- */
+
+/* The quality (0 to 1000) of one element of an Accept list, "type/subtype;q=0.5". */
+static unsigned quality(struct bw_str element)
+{
+	const char *q = NULL;
+	unsigned    value = 0, unit = 1000;
+
+	for (size_t i = 0; i + 2 < element.n; i++)
+		if (element.p[i] == ';') {
+			size_t j = i + 1;
+
+			while (j + 2 < element.n && (element.p[j] == ' ' || element.p[j] == '\t'))
+				j++;
+			if ((element.p[j] | 0x20) == 'q' && element.p[j + 1] == '=')
+				q = element.p + j + 2;
+		}
+	if (q == NULL)
+		return 1000;
+	for (; q < element.p + element.n && unit > 0; q++) {
+		if (*q == '.')
+			continue;
+		if (*q < '0' || *q > '9')
+			break;
+		value += (unsigned)(*q - '0') * unit;
+		unit /= 10;
+	}
+	return value > 1000 ? 1000 : value;
+}
+
+static bool is_type(struct bw_str element, const char *type)
+{
+	size_t n = strlen(type);
+
+	return element.n >= n && strncasecmp(element.p, type, n) == 0 &&
+	       (element.n == n || strchr("; \t", element.p[n]) != NULL);
+}
+
+/* True if Accept names JSON with a higher quality than HTML; any wildcard counts as HTML. */
+static bool prefers_json(const struct bw_req *req)
+{
+	struct bw_str accept = request_header(req, "accept");
+	unsigned      json = 0, html = 0;
+
+	while (accept.n > 0) {
+		const char   *comma = memchr(accept.p, ',', accept.n);
+		struct bw_str e = { accept.p, comma ? (size_t)(comma - accept.p) : accept.n };
+		unsigned      q;
+
+		accept.p += e.n + (comma != NULL);
+		accept.n -= e.n + (comma != NULL);
+		while (e.n > 0 && (*e.p == ' ' || *e.p == '\t'))
+			e.p++, e.n--;
+		q = quality(e);
+		if (is_type(e, "application/problem+json") || is_type(e, "application/json")) {
+			if (q > json)
+				json = q;
+		} else if (is_type(e, "text/html") || is_type(e, "text/*") || is_type(e, "*/*") ||
+		           is_type(e, "application/xhtml+xml")) {
+			if (q > html)
+				html = q;
+		}
+	}
+	return json > html;
+}
+
+static void append_html(struct buf *b, struct bw_str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		switch (text.p[i]) {
+		case '&':
+			buf_append(b, "&amp;", 5);
+			break;
+		case '<':
+			buf_append(b, "&lt;", 4);
+			break;
+		case '>':
+			buf_append(b, "&gt;", 4);
+			break;
+		case '"':
+			buf_append(b, "&quot;", 6);
+			break;
+		default:
+			buf_append(b, text.p + i, 1);
+		}
+	}
+}
+
+static void append_json(struct buf *b, struct bw_str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+
+		if (c == '"' || c == '\\')
+			buf_printf(b, "\\%c", c);
+		else if (c < ' ')
+			buf_printf(b, "\\u%04x", c);
+		else
+			buf_append(b, text.p + i, 1);
+	}
+}
+
+/* The text that a servlet gave to send_error is for the client; nothing else of the error is. */
+static void append_page(struct bw_req *req, struct buf *b, int status, bool json)
+{
+	const char   *reason = response_reason(status);
+	struct bw_str text = req->error_status == status ? req->error_text : BW_ABSENT;
+
+	if (json) {
+		buf_printf(b, "{\"status\":%d,\"title\":\"%s\"", status, reason);
+		if (text.n > 0) {
+			buf_printf(b, ",\"detail\":\"");
+			append_json(b, text);
+			buf_append(b, "\"", 1);
+		}
+		buf_printf(b, ",\"instance\":\"urn:request:%s\"}\n", req->id_text);
+		return;
+	}
+	buf_printf(b, "<!DOCTYPE html>\n<title>%d %s</title>\n<h1>%d %s</h1>\n", status, reason, status,
+	           reason);
+	if (text.n > 0) {
+		buf_printf(b, "<p>");
+		append_html(b, text);
+		buf_printf(b, "</p>\n");
+	}
+	buf_printf(b, "<p>Request %s</p>\n", req->id_text);
+}
+
+void response_builtin_page(struct bw_req *req, int status)
+{
+	bool       json = prefers_json(req);
+	struct buf page;
+
+	if (check_open(req) != BW_OK)
+		return;
+	response_reset_body(req);
+	req->status = status;
+	response_header(req, "content-type",
+	                json ? BW_STR("application/problem+json") : BW_STR("text/html;charset=utf-8"),
+	                true);
+	if (status == 503) {
+		bool has = false;
+
+		for (size_t i = 0; i < req->n_res_headers; i++)
+			has |= bw_str_eq(req->res_headers[i].name, BW_STR("retry-after"));
+		if (!has)
+			response_header(req, "retry-after", BW_STR("1"), true);
+	}
+	buf_init(&page);
+	append_page(req, &page, status, json);
+	response_write(req, buf_data(&page), buf_size(&page));
+	buf_done(&page);
+}
