@@ -10,22 +10,29 @@
 #include <wire/record.h>
 
 struct gateway_settings;
+struct shared_worker;
 
-void ask_init(const struct gateway_settings *settings); /* starts connecting */
+/* Starts connecting. shared: this worker's counters, for ready and handles_open. Ignores SIGPIPE in
+ * the process. */
+void ask_init(const struct gateway_settings *settings, struct shared_worker *shared);
+/* Closes both connections; calls in flight end as BW_EGONE. */
 void ask_done(void);
 bool ask_is_ready(void); /* both have greeted */
 
-/* ---- ask_auth.c: each fills a resolver (resolver.c) with user id and handle ---- */
+/* ---- ask_auth.c: each fills a resolver (resolver.c) with user id and handle. BW_ELOGIN: refused;
+ * BW_EBUSY: the hashing pool's queue is full ---- */
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
                            struct bw_resolver *r);
 int ask_authenticate_anonymous(struct bw_req *req, struct bw_resolver *r);
 int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw_str subservice,
                              struct bw_resolver *r);
 
-/* ---- ask_repo.c: r is opened by its first call; records are copied into the request's arena ---- */
+/* ---- ask_repo.c: r is minted and opened by its first call; records are copied into the request's
+ * arena. BW_EGONE also when the connection that r was minted for is gone ---- */
 int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_resolved,
                          struct record *ret, uint64_t *ret_types);
 int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret);
 int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
                           struct record **ret, size_t *ret_n, bool *ret_more);
+/* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);

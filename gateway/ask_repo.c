@@ -1,0 +1,185 @@
+/* ask_repo.c - the questions to repo, each on behalf of a resolver.
+ *
+ * The first one carries the whole handle and opens it; later ones, which come only when the one
+ * before has ended (a request is one fiber), carry its sequence number.
+ *
+ * Owns: nothing; records are copied into the request's arena before the fiber runs on.
+ * Runs in: the gateway, on a request's fiber; ask_handle_close anywhere on the loop.
+ * Fails with: what repo says in FAILED, and what ask_peer fails with.
+ * Tests: tests/unit/gateway/ask_test.c. */
+#include "ask_impl.h"
+#include "request.h"
+#include "resolver.h"
+#include <base/fatal.h>
+
+/* ---- the handle ---- */
+
+/* Before each question. */
+static int ready(struct bw_resolver *r)
+{
+	int err = resolver_mint(r);
+
+	if (err != BW_OK)
+		return err;
+	return r->connection == ask_connection() ? BW_OK : BW_EGONE;
+}
+
+static void opened(struct bw_resolver *r)
+{
+	r->opened = true;
+	ask_count_handles(+1);
+}
+
+/* Asks; on the way the handle becomes an open one if this question has carried it. */
+static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
+                    ask_take_cb take, void *arg)
+{
+	bool first = !r->opened, sent = false;
+	int  err;
+
+	if (first)
+		opened(r); /* before parking: the request may be closed while it waits */
+	err = ask_peer(WIRE_REPO, r->req, id, m, take, arg, &sent);
+	if (first && !sent) {
+		r->opened = false;
+		ask_count_handles(-1);
+	}
+	return err;
+}
+
+void ask_handle_close(struct bw_resolver *r)
+{
+	Bw__Wire__HandleClose m = BW__WIRE__HANDLE_CLOSE__INIT;
+
+	if (!r->opened)
+		return;
+	r->opened = false;
+	ask_count_handles(-1);
+	if (r->connection != ask_connection())
+		return; /* repo has forgotten it together with the connection */
+	m.sequence = r->sequence;
+	ask_tell(WIRE_REPO, r->req, WIRE_HANDLE_CLOSE, &m.base);
+}
+
+/* ---- answers ---- */
+
+struct found {
+	struct bw_resolver *r;
+	struct bw_str       path;
+	struct record      *record;
+	size_t             *resolved; /* NULL: all of path */
+	uint64_t           *types;    /* may be NULL */
+};
+
+static int take_found(void *arg, const struct wire_frame *f)
+{
+	struct found                  *found = arg;
+	struct wire_message            m;
+	const Bw__Wire__ResourceFound *answer;
+	const uint8_t                 *copy;
+
+	ask_parse(f, &m);
+	answer = &m.u->resource_found;
+	copy = (uint8_t *)arena_dup(&found->r->req->arena, answer->record.data, answer->record.len);
+	if (answer->resolved > found->path.n ||
+	    record_get(copy, answer->record.len, found->record) != BW_OK ||
+	    found->record->size != answer->record.len)
+		fatalx("malformed RESOURCE_FOUND");
+	if (found->resolved)
+		*found->resolved = answer->resolved;
+	if (found->types)
+		*found->types = f->types;
+	wire_message_done(&m, false);
+	return BW_OK;
+}
+
+int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_resolved,
+                         struct record *ret, uint64_t *ret_types)
+{
+	Bw__Wire__ResourceResolve m = BW__WIRE__RESOURCE_RESOLVE__INIT;
+	struct found              found = { r, path, ret, ret_resolved, ret_types };
+	int                       err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.has_handle = !r->opened;
+	m.handle = ask_bytes(r->handle);
+	m.sequence = r->sequence;
+	m.path = ask_bytes(path);
+	return ask_repo(r, WIRE_RESOURCE_RESOLVE, &m.base, take_found, &found);
+}
+
+int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret)
+{
+	Bw__Wire__ResourceGet m = BW__WIRE__RESOURCE_GET__INIT;
+	struct found          found = { .r = r, .path = path, .record = ret };
+	int                   err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.has_handle = !r->opened;
+	m.handle = ask_bytes(r->handle);
+	m.sequence = r->sequence;
+	m.path = ask_bytes(path);
+	return ask_repo(r, WIRE_RESOURCE_GET, &m.base, take_found, &found);
+}
+
+struct page {
+	struct bw_resolver *r;
+	unsigned            max;
+	struct record      *records;
+	size_t              n;
+	bool                more;
+};
+
+static int take_page(void *arg, const struct wire_frame *f)
+{
+	struct page                  *page = arg;
+	struct arena                 *a = &page->r->req->arena;
+	struct wire_message           m;
+	const Bw__Wire__ResourcePage *answer;
+	const uint8_t                *copy;
+	size_t                        at = 0;
+
+	ask_parse(f, &m);
+	answer = &m.u->resource_page;
+	if (answer->count > page->max)
+		fatalx("malformed RESOURCE_PAGE: %u records", answer->count);
+	copy = (uint8_t *)arena_dup(a, answer->records.data, answer->records.len);
+	page->records = arena_alloc(a, answer->count * sizeof(*page->records));
+	for (; page->n < answer->count; page->n++) {
+		if (record_get(copy + at, answer->records.len - at, &page->records[page->n]) != BW_OK)
+			fatalx("malformed RESOURCE_PAGE");
+		at += page->records[page->n].size;
+	}
+	if (at != answer->records.len)
+		fatalx("malformed RESOURCE_PAGE");
+	page->more = answer->more;
+	wire_message_done(&m, false);
+	return BW_OK;
+}
+
+int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
+                          struct record **ret, size_t *ret_n, bool *ret_more)
+{
+	Bw__Wire__ResourceChildren m = BW__WIRE__RESOURCE_CHILDREN__INIT;
+	struct page                page = { .r = r, .max = max };
+	int                        err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.has_handle = !r->opened;
+	m.handle = ask_bytes(r->handle);
+	m.sequence = r->sequence;
+	m.has_after = after.p != NULL;
+	m.after = ask_bytes(after);
+	m.max = max;
+	m.path = ask_bytes(path);
+	err = ask_repo(r, WIRE_RESOURCE_CHILDREN, &m.base, take_page, &page);
+	if (err != BW_OK)
+		return err;
+	*ret = page.records;
+	*ret_n = page.n;
+	*ret_more = page.more;
+	return BW_OK;
+}

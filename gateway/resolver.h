@@ -15,13 +15,16 @@ struct bw_resolver {
 	struct bw_str       bundle, subservice; /* RESOLVER_SERVICE */
 	struct bw_str       handle; /* absent: not minted yet (anonymous, lazily) */
 	uint64_t            sequence;
+	uint32_t            connection; /* to repo, that the handle was minted for (ask_impl.h) */
 	bool                opened; /* repo has seen the handle */
 	int                 failed; /* BW_E* of a mint that failed; not tried again */
-	struct bw_resource *read;   /* items read once keep their value */
+	/* Items read once keep their value: a hash table by path. */
+	struct bw_resource **read;
+	unsigned             n_read, n_buckets; /* n_buckets: a power of two, or 0 */
 };
 
 struct bw_resource {
-	struct bw_resource *next;
+	struct bw_resource *next; /* in the resolver's table */
 	struct bw_resolver *resolver;
 	struct record       record;
 	bool                partial; /* from a child page: no properties yet */
@@ -34,12 +37,14 @@ struct bw_resolver *resolver_new(struct bw_req *req, enum resolver_kind kind);
 void resolvers_close(struct bw_req *req);
 /* Mints the handle if that has not happened. */
 int  resolver_mint(struct bw_resolver *r);
+/* The resource of that record; the one of its path that was read before, if there is one. */
 struct bw_resource *resolver_add(struct bw_resolver *r, const struct record *rec, bool partial);
 
 /* Host table entries. */
 int resolver_of_request(struct bw_req *req, struct bw_resolver **ret);
 int resolver_of_service(struct bw_req *req, struct bw_bundle *b, const char *subservice,
                         struct bw_resolver **ret);
+struct bw_str resolver_user(const struct bw_resolver *r);
 int resolver_get(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret);
 int resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
                       struct bw_resource ***ret, size_t *ret_n, bool *ret_more);

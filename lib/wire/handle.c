@@ -25,6 +25,11 @@ uint64_t handle_principal(const struct handle *h, unsigned i, bool *ret_group)
 	return v >> 1;
 }
 
+uint64_t handle_sequence(const uint8_t *p)
+{
+	return get_u64(p + 24);
+}
+
 size_t handle_put(const struct handle *h, const uint64_t *principals, const struct handle_key *key,
                   uint8_t *out)
 {

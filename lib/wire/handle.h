@@ -45,6 +45,10 @@ struct handle {
 /* Principal number i; *ret_group (may be NULL): it is a group. */
 uint64_t handle_principal(const struct handle *h, unsigned i, bool *ret_group);
 
+/* The sequence number in the bytes of a handle, for the gateway, which has no key to check them:
+ * p has at least HANDLE_FIXED octets. */
+uint64_t handle_sequence(const uint8_t *p);
+
 /* Writes the handle with its MAC; returns its size. principals: h->n_principals values id << 1 |
  * is_group (h->principals is not looked at). out: HANDLE_MAX octets. */
 size_t handle_put(const struct handle *h, const uint64_t *principals, const struct handle_key *key,
