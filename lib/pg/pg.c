@@ -4,7 +4,7 @@
  *
  *    head                                                              tail
  *    QUERY  QUERY  QUERY  SYNC  QUERY  SYNC  QUERY  QUERY              (open segment)
- *    `---- one segment ----'    ^ writes                 ^ the SYNC follows in on_prepare
+ *    `---- one segment ----'    ^ writes                 ^ the SYNC follows in on_turn
  *
  * A segment is one transaction for the server. If a query in it fails, those behind it come back as
  * aborted: they are reads, and are sent again, each in a segment of its own.
@@ -63,12 +63,12 @@ struct pg {
 	struct entry  *writing; /* answered, its sync has not come */
 	unsigned       queries; /* ENTRY_QUERY in the list, and the one that is writing */
 	unsigned       unsynced;
-	bool           unflushed, want_write;
+	bool           want_write;
 	char          *last_reason; /* why it did not come up; NULL since it was up */
 	double         backoff_s;
 	ev_io          io;
 	ev_timer       again, silence;
-	ev_prepare     prepare;
+	ev_prepare     turn; /* never started; fed when something is to be sent */
 };
 
 static void drop(struct pg *pg, const char *reason);
@@ -125,7 +125,7 @@ static bool end_segment(struct pg *pg)
 }
 
 /* Sends a query that has not been sent or was aborted; alone: in a segment of its own. False: it
- * was not sent. If only the sync behind it fails, on_prepare tries that again and drops. */
+ * was not sent. If only the sync behind it fails, on_turn tries that again and drops. */
 static bool send_query(struct pg *pg, struct entry *e, bool alone)
 {
 	const struct pg_statement *st = &pg->statements[e->statement];
@@ -136,21 +136,22 @@ static bool send_query(struct pg *pg, struct entry *e, bool alone)
 		return false;
 	STAILQ_INSERT_TAIL(&pg->sent, e, next);
 	pg->unsynced++;
-	pg->unflushed = true;
+	/* Runs behind all other watchers that are pending, in this turn of the loop, even if we are
+	 * called from somebody's ev_prepare. */
+	ev_feed_event(pg->loop, &pg->turn, EV_CUSTOM);
 	if (alone)
 		(void)end_segment(pg);
 	return true;
 }
 
-static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+static void on_turn(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct pg *pg = w->data;
 
 	(void)loop;
 	(void)revents;
-	if (!pg->unflushed)
+	if (pg->state == PG_DOWN)
 		return;
-	pg->unflushed = false;
 	if (pg->unsynced > 0 && !end_segment(pg))
 		drop(pg, PQerrorMessage(pg->conn));
 	else
@@ -478,7 +479,6 @@ static void drop(struct pg *pg, const char *reason)
 	log_drop(pg, was_up, xstrndup(reason, strcspn(reason, "\n")));
 	pg->state = PG_DOWN;
 	pg->unsynced = 0;
-	pg->unflushed = false;
 	ev_io_stop(pg->loop, &pg->io);
 	ev_timer_stop(pg->loop, &pg->again);
 	ev_timer_stop(pg->loop, &pg->silence);
@@ -515,11 +515,9 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
 	ev_io_init(&pg->io, on_io, -1, EV_READ);
 	ev_timer_init(&pg->again, on_again, 0., 0.);
 	ev_timer_init(&pg->silence, on_silence, 0., statement_timeout_ms / 1000. + SILENCE_S);
-	ev_prepare_init(&pg->prepare, on_prepare);
-	/* Last of the loop's prepare watchers, so that queries of the others still leave this turn. */
-	ev_set_priority(&pg->prepare, EV_MINPRI);
-	pg->io.data = pg->again.data = pg->silence.data = pg->prepare.data = pg;
-	ev_prepare_start(loop, &pg->prepare);
+	ev_prepare_init(&pg->turn, on_turn);
+	ev_set_priority(&pg->turn, EV_MINPRI);
+	pg->io.data = pg->again.data = pg->silence.data = pg->turn.data = pg;
 	ev_timer_start(loop, &pg->again);
 	return pg;
 }
@@ -532,7 +530,7 @@ void pg_free(struct pg *pg)
 	ev_io_stop(pg->loop, &pg->io);
 	ev_timer_stop(pg->loop, &pg->again);
 	ev_timer_stop(pg->loop, &pg->silence);
-	ev_prepare_stop(pg->loop, &pg->prepare);
+	ev_clear_pending(pg->loop, &pg->turn);
 	end_all(pg);
 	PQfinish(pg->conn);
 	free(pg->last_reason);
