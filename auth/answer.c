@@ -1,0 +1,313 @@
+/* answer.c - what auth agrees to do: check a password, or believe a name that needs none, and answer
+ * with a resolver handle.
+ *
+ * A question that can be answered from memory is, at once. Otherwise a waiter stands for it until
+ * its login or account has come; if the connection goes first, the waiter stays and answers nobody.
+ * Owns: the sockets, the waiters. Runs in: the loop. Logs: each refusal, once; handles at debug.
+ * Tests: tests/unit/auth/answer_test.c. */
+#include "answer.h"
+#include "credential.h"
+#include <base/clock.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <wire/server.h>
+
+/* The permit table. All else from the gateway closes its connection. */
+static const enum wire_id permit[] = {
+	WIRE_AUTHENTICATE_BASIC, WIRE_AUTHENTICATE_ANONYMOUS, WIRE_AUTHENTICATE_SERVICE, WIRE_NONE,
+};
+
+/* What the gateway is told about every refused login; the reason is for our own log. */
+#define REFUSED       "login refused"
+#define RETRY_AFTER_S 1u
+
+struct answers {
+	struct answer_parts parts;
+	struct wire_server *server;
+	bool                is_draining;
+};
+
+struct waiter {
+	LIST_ENTRY(waiter)   next; /* of its connection */
+	struct conn         *conn; /* NULL: gone */
+	struct wire_question question;
+};
+
+/* One gateway worker. */
+struct conn {
+	struct wire_conn      base;
+	struct mint_channel   channel;
+	LIST_HEAD(, waiter)   waiters;
+	unsigned              n_waiters;
+};
+
+static struct answers *answers_of(const struct conn *c)
+{
+	return wire_server_owner(c->base.server);
+}
+
+/* ---- the two kinds of answer ---- */
+
+static void answer_handle(struct conn *c, const struct wire_question *q, struct bw_str user,
+                          const struct mint_identity *who, uint64_t now_us)
+{
+	Bw__Wire__ResolverHandle m = BW__WIRE__RESOLVER_HANDLE__INIT;
+	uint8_t                  handle[HANDLE_MAX];
+
+	log_debug(q->request, "handle %llu of connection %llu for \"%.*s\"",
+	          (unsigned long long)c->channel.sequence, (unsigned long long)c->base.id, (int)user.n,
+	          user.p);
+	m.user.data = (uint8_t *)user.p;
+	m.user.len = user.n;
+	m.handle.data = handle;
+	m.handle.len = mint_handle(&c->channel, answers_of(c)->parts.key, who, now_us, handle);
+	wire_answer(c->base.chan, q, 0, 0, &m.base);
+}
+
+/* why: for the log; BW_ELOGIN tells the gateway no more than that. */
+static void refuse(struct conn *c, const struct wire_question *q, const char *what,
+                   struct bw_str name, int err, const char *why)
+{
+	bool is_final = err == BW_ELOGIN;
+
+	log_printf(is_final ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, q->request,
+	           "%s of \"%.*s\" refused: %s", what, (int)name.n, name.p, why);
+	wire_fail(c->base.chan, q, err, is_final ? 0 : RETRY_AFTER_S, is_final ? REFUSED : why);
+}
+
+/* ---- waiting ---- */
+
+/* NULL: this connection waits for too much already, and has been told so. */
+static struct waiter *wait_for(struct conn *c, const struct wire_question *q, const char *what,
+                               struct bw_str name)
+{
+	struct waiter *w;
+
+	if (c->n_waiters >= WIRE_MAX_CALLS || answers_of(c)->is_draining) {
+		refuse(c, q, what, name, BW_EBUSY,
+		       answers_of(c)->is_draining ? "shutting down" : "too many logins in flight");
+		return NULL;
+	}
+	w = xmalloc(sizeof(*w));
+	w->conn = c;
+	w->question = *q;
+	LIST_INSERT_HEAD(&c->waiters, w, next);
+	c->n_waiters++;
+	return w;
+}
+
+/* Frees w; returns the connection, NULL if it is gone. */
+static struct conn *waiter_end(struct waiter *w, struct wire_question *ret_q)
+{
+	struct conn *c = w->conn;
+
+	*ret_q = w->question;
+	if (c != NULL) {
+		LIST_REMOVE(w, next);
+		c->n_waiters--;
+	}
+	free(w);
+	return c;
+}
+
+/* ---- AUTHENTICATE_BASIC ---- */
+
+static void answer_login(struct conn *c, const struct wire_question *q, const struct account *a,
+                         uint64_t now_us)
+{
+	if (a->is_crowded)
+		refuse(c, q, "login", a->name, BW_ELOGIN, "it is in more groups than a handle can carry");
+	else
+		answer_handle(c, q, a->name, &a->who, now_us);
+}
+
+static void on_login(void *arg, const struct login_result *result)
+{
+	struct wire_question q;
+	struct conn         *c = waiter_end(arg, &q);
+
+	if (c == NULL)
+		return;
+	if (result->err == BW_OK)
+		answer_login(c, &q, result->account, clock_boot_us());
+	else
+		refuse(c, &q, "login", result->user, result->err, result->why);
+}
+
+static void check(struct conn *c, const struct wire_question *q, struct bw_str user,
+                  struct bw_str password)
+{
+	struct answer_parts  *parts = &answers_of(c)->parts;
+	uint64_t              now_us = clock_boot_us();
+	const struct account *a;
+	struct waiter        *w;
+	uint8_t               key[REMEMBER_KEY];
+
+	remember_key(parts->remember, user, password, key);
+	a = logins_remembered(parts->logins, user, key, now_us);
+	if (a != NULL)
+		answer_login(c, q, a, now_us);
+	else if ((w = wait_for(c, q, "login", user)) != NULL)
+		logins_check(parts->logins, user, password, key, on_login, w);
+}
+
+static void on_authenticate_basic(struct conn *c, const struct wire_question *q,
+                                  const Bw__Wire__AuthenticateBasic *m)
+{
+	struct bw_str user = { (char *)m->user.data, m->user.len };
+	struct bw_str password = { (char *)m->password.data, m->password.len };
+	char          user_mem[CREDENTIAL_NAME + 1], password_mem[CREDENTIAL_PASSWORD + 1];
+
+	if (credential_name(user, user_mem, &user) != BW_OK)
+		refuse(c, q, "login", BW_STR("?"), BW_ELOGIN, "not a user name");
+	else if (credential_password(password, password_mem, &password) != BW_OK)
+		refuse(c, q, "login", user, BW_ELOGIN, "not a password: empty, too long or not UTF-8");
+	else
+		check(c, q, user, password);
+	if (password.p == password_mem)
+		sodium_memzero(password_mem, sizeof(password_mem));
+}
+
+/* ---- AUTHENTICATE_ANONYMOUS ---- */
+
+static void on_authenticate_anonymous(struct conn *c, const struct wire_question *q)
+{
+	answer_handle(c, q, BW_STR("anonymous"), mint_anonymous(), clock_boot_us());
+}
+
+/* ---- AUTHENTICATE_SERVICE ---- */
+
+static void answer_service(struct conn *c, const struct wire_question *q, const struct account *a,
+                           uint64_t now_us)
+{
+	const char *why = NULL;
+
+	if (a->id == 0)
+		why = "there is no such user";
+	else if (a->class != ACCOUNT_SERVICE)
+		why = "it is not a service user";
+	else if (a->disabled)
+		why = "it is disabled";
+	else if (a->is_crowded)
+		why = "it is in more groups than a handle can carry";
+	if (why != NULL)
+		refuse(c, q, "service login", a->name, BW_ELOGIN, why);
+	else
+		answer_handle(c, q, a->name, &a->who, now_us);
+}
+
+static void on_service_account(void *arg, int err, const struct account *a)
+{
+	struct wire_question q;
+	struct conn         *c = waiter_end(arg, &q);
+
+	if (c == NULL)
+		return;
+	if (err == BW_OK)
+		answer_service(c, &q, a, clock_boot_us());
+	else
+		refuse(c, &q, "service login", BW_STR("?"), err, "the database does not answer");
+}
+
+static void on_authenticate_service(struct conn *c, const struct wire_question *q,
+                                    const Bw__Wire__AuthenticateService *m)
+{
+	struct answer_parts  *parts = &answers_of(c)->parts;
+	uint64_t              now_us = clock_boot_us();
+	struct bw_str         bundle = { (char *)m->bundle.data, m->bundle.len };
+	struct bw_str         subservice = { (char *)m->subservice.data, m->subservice.len };
+	struct bw_str         user = mapping_find(parts->mapping, bundle, subservice);
+	const struct account *a;
+	struct waiter        *w;
+	int                   err;
+
+	if (user.p == NULL) {
+		refuse(c, q, "service login", bundle, BW_ELOGIN, "no service user is mapped to this bundle");
+		return;
+	}
+	a = accounts_find(parts->accounts, user, now_us);
+	if (a != NULL) {
+		answer_service(c, q, a, now_us);
+		return;
+	}
+	w = wait_for(c, q, "service login", user);
+	if (w == NULL)
+		return;
+	err = accounts_fetch(parts->accounts, user, on_service_account, w);
+	if (err != BW_OK)
+		on_service_account(w, err, NULL);
+}
+
+/* ---- connections ---- */
+
+static void on_message(struct wire_conn *base, const struct wire_question *q, struct wire_message *m)
+{
+	struct conn *c = (struct conn *)base;
+
+	switch (q->id) {
+	case WIRE_AUTHENTICATE_BASIC:
+		on_authenticate_basic(c, q, &m->u->authenticate_basic);
+		break;
+	case WIRE_AUTHENTICATE_ANONYMOUS:
+		on_authenticate_anonymous(c, q);
+		break;
+	case WIRE_AUTHENTICATE_SERVICE:
+		on_authenticate_service(c, q, &m->u->authenticate_service);
+		break;
+	default:
+		fatalx("message %d is permitted and has no answer", q->id);
+	}
+}
+
+static int on_open(struct wire_conn *base, struct bw_str channel)
+{
+	struct conn *c = (struct conn *)base;
+
+	LIST_INIT(&c->waiters);
+	mint_channel_init(&c->channel, (const uint8_t *)channel.p, clock_boot_us());
+	log_info(0, "connection %llu: a gateway worker", (unsigned long long)base->id);
+	return BW_OK;
+}
+
+static void on_close(struct wire_conn *base, const char *reason)
+{
+	struct conn   *c = (struct conn *)base;
+	struct waiter *w;
+
+	LIST_FOREACH(w, &c->waiters, next)
+		w->conn = NULL;
+	log_info(0, "connection %llu closed: %s", (unsigned long long)base->id, reason);
+}
+
+static const struct wire_server_ops server_ops = {
+	.on_open = on_open,
+	.on_message = on_message,
+	.on_close = on_close,
+	.conn_size = sizeof(struct conn),
+};
+
+struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
+                            const struct answer_parts *parts)
+{
+	struct answers *as = xcalloc(1, sizeof(*as));
+
+	as->parts = *parts;
+	as->server = wire_server_new(loop, listener, WIRE_AUTH, permit, false, gateway, &server_ops, as);
+	return as;
+}
+
+void answers_drain(struct answers *as)
+{
+	as->is_draining = true;
+}
+
+void answers_free(struct answers *as)
+{
+	if (as == NULL)
+		return;
+	wire_server_free(as->server);
+	free(as);
+}

@@ -1,0 +1,49 @@
+/* settings.c - auth's settings: the table that conf.h reads files, environment and --help by.
+ * Owns: nothing. Runs in: start-up. Fails with: conf.h's line. Tests: tests/unit/base/conf_test.c. */
+#include "settings.h"
+
+#define KEY(name, type, field, initial, min, max, help) \
+	{ "auth." name, type, offsetof(struct auth_settings, field), initial, min, max, help }
+
+static const struct conf_key keys[] = {
+	KEY("user", CONF_STRING, user, "boardwalk-auth", 0, 0,
+	    "system user to become when started by root"),
+	KEY("socket", CONF_STRING, socket, "/run/boardwalk/auth/auth.sock", 0, 0,
+	    "socket for the gateway, at most 107 octets"),
+	KEY("gateway_user", CONF_STRING, gateway_user, "boardwalk-gateway", 0, 0,
+	    "the only system user, besides auth's own, whose connections are let in"),
+	KEY("database", CONF_STRING, database, "dbname=boardwalk user=boardwalk_auth", 0, 0,
+	    "libpq connection string or URL; AUTH_DATABASE_URL or AUTH_DATABASE_URL_FILE go before it"),
+	KEY("key_file", CONF_STRING, key_file, "/var/lib/boardwalk/keys/handle.key", 0, 0,
+	    "key of the resolver handles, shared with repo"),
+	KEY("hash_threads", CONF_UINT, hash_threads, "2", 1, 64,
+	    "passwords verified at the same time, argon2_mem each"),
+	KEY("hash_queue", CONF_UINT, hash_queue, "64", 1, 4096,
+	    "passwords waiting to be verified; beyond it a login is answered busy"),
+	KEY("argon2_ops", CONF_UINT, argon2_ops, "2", 1, 16, "passes of argon2id"),
+	KEY("argon2_mem", CONF_SIZE, argon2_mem, "64M", 8192, 1u << 30, "memory of argon2id"),
+	KEY("remember_seconds", CONF_UINT, remember_seconds, "300", 0, 86400,
+	    "how long verified credentials need no new verification; 0: not at all"),
+	KEY("service_users", CONF_STRINGS, service_users, NULL, 0, 0,
+	    "bundle[:subservice]=user: who a bundle's service resolver is"),
+	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
+};
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static const char *const sections[] = { "gateway", "auth", "repo", "boardwalk", NULL };
+
+int auth_settings_load(const char *file, struct auth_settings *ret, char *err, size_t err_size)
+{
+	*ret = (struct auth_settings){ 0 };
+	return conf_load(keys, N_KEYS, sections, file, ret, err, err_size);
+}
+
+void auth_settings_done(struct auth_settings *s)
+{
+	conf_done(keys, N_KEYS, s);
+}
+
+void auth_settings_print(FILE *out)
+{
+	conf_print(keys, N_KEYS, out);
+}

@@ -1,0 +1,14 @@
+/* settings.h - auth's section of the configuration file. */
+#pragma once
+#include <base/conf.h>
+
+struct auth_settings {
+	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
+	uint64_t         hash_threads, hash_queue, argon2_ops, argon2_mem, remember_seconds;
+	struct conf_list service_users;
+};
+
+/* As conf_load: -1 with a reason in err; *ret is to be freed by auth_settings_done in any case. */
+int  auth_settings_load(const char *file, struct auth_settings *ret, char *err, size_t err_size);
+void auth_settings_done(struct auth_settings *s);
+void auth_settings_print(FILE *out);
