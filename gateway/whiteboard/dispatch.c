@@ -1,0 +1,190 @@
+/* Serving one request: snapshot, context, security, filters, servlet.
+ *
+ *   snapshot_current -> snapshot_find -> handle_security -> filters ... servlet -> finish_security
+ *                            |                 |                                        |
+ *                            +--- nothing -----+---- denied, error ---------------------+-> fault.c
+ *
+ * A request holds its snapshot until it is freed, so whatever is registered or taken away meanwhile,
+ * it completes with what it began with. Nothing is allocated on the way of an answer without error.
+ *
+ * Owns: the request's reference to the snapshot, through its arena. Runs in: the request's fiber.
+ * Tests: tests/unit/whiteboard/dispatch_test.c, tests/conformance (A, C, F, H). */
+#include "dispatch.h"
+
+#include "attr.h"
+#include "whiteboard.h"
+
+#include <base/log.h>
+#include <fiber.h>
+
+/* On the stack of the filter it was given to. */
+struct bw_chain {
+	struct dispatch *dispatch;
+	size_t           next; /* step */
+	const char      *note; /* of the filter */
+	bool             used;
+};
+
+/* Says whose code runs now: the watchdog names it if it never comes back. */
+static void note(const struct bw_req *req, const char *text)
+{
+	if (req->fiber)
+		fiber_set_note(req->fiber, text);
+}
+
+/* ---- the chain ---- */
+
+static int run_from(struct dispatch *d, struct bw_req *req, size_t i)
+{
+	const struct reading *r = d->servlet->reading;
+
+	for (; i < d->n_steps; i++) {
+		const struct snapshot_filter *f = d->steps[i].filter;
+		struct bw_chain               chain = { d, i + 1, f->note, false };
+
+		if (!d->steps[i].always && !reading_filters(f->reading, d->path, r->name))
+			continue;
+		note(req, f->note);
+		return f->type->filter ? f->type->filter(f->self, req, &chain)
+		                       : whiteboard_chain_next(&chain, req);
+	}
+	note(req, d->servlet->note);
+	return servlet_call(d->servlet->type, d->servlet->self, req);
+}
+
+int whiteboard_chain_next(struct bw_chain *chain, struct bw_req *req)
+{
+	int err;
+
+	if (chain->used)
+		return BW_ESTATE;
+	chain->used = true;
+	err = run_from(chain->dispatch, req, chain->next);
+	note(req, chain->note);
+	return err;
+}
+
+int dispatch_run(struct dispatch *d, struct bw_req *req)
+{
+	int err = run_from(d, req, 0);
+
+	return err < 0 ? err : BW_OK; /* BW_DECLINED from a servlet: it has answered */
+}
+
+struct bw_str dispatch_path(struct bw_str rest)
+{
+	return rest.n > 0 ? rest : BW_STR("/");
+}
+
+/* ---- path values ---- */
+
+/* Jakarta Servlet 3.5 and 12.1; context path + servlet path + path info is the canonical path, but for
+ * the pattern "" asked for without a slash. */
+static void set_path_values(struct bw_req *req, const struct snapshot_hit *hit)
+{
+	const struct pattern *p = hit->pattern->pattern;
+	struct bw_str         rest = hit->rest;
+	size_t                n;
+
+	req->context_path = hit->context->path;
+	req->servlet_path = rest;
+	req->path_info = BW_ABSENT;
+	req->match_value = BW_STR("");
+	req->pattern = p->text;
+	req->servlet_name = hit->pattern->servlet->reading->name;
+	switch (p->kind) {
+	case PATTERN_EXACT:
+		req->match_value = (struct bw_str){ rest.p + 1, rest.n - 1 };
+		break;
+	case PATTERN_ROOT:
+		req->servlet_path = BW_STR("");
+		req->path_info = BW_STR("/");
+		break;
+	case PATTERN_PREFIX:
+		n = p->key.n;
+		req->servlet_path = hit->pattern->prefix;
+		if (rest.n > n) {
+			req->path_info = (struct bw_str){ rest.p + n, rest.n - n };
+			req->match_value = (struct bw_str){ rest.p + n + 1, rest.n - n - 1 };
+		}
+		break;
+	case PATTERN_EXTENSION:
+		n = rest.n - 1 - (p->key.n + 1); /* without the first slash and ".html" */
+		req->match_value = request_dup(req, (struct bw_str){ rest.p + 1, n });
+		break;
+	case PATTERN_DEFAULT:
+		break;
+	}
+}
+
+/* ---- security ---- */
+
+static void take_identity(struct bw_req *req)
+{
+	struct bw_str user = attr_get(req, ATTR_REMOTE_USER), type = attr_get(req, ATTR_AUTH_TYPE);
+
+	if (user.p)
+		req->remote_user = user;
+	if (type.p)
+		req->auth_type = type;
+}
+
+/* BW_OK: go on. BW_DECLINED: answered. */
+static int admit(struct bw_req *req, const struct helper *h)
+{
+	int err;
+
+	if (!h->type || !h->type->handle_security)
+		return BW_OK;
+	note(req, h->context->reading->note);
+	err = h->type->handle_security(h->self, req);
+	if (err == BW_OK && req->attrs)
+		take_identity(req);
+	/* It declined and did nothing: nobody else will answer. */
+	if (err == BW_DECLINED && !req->committed && !req->closed && req->status == 200)
+		response_send_error(req, 403, NULL);
+	return err;
+}
+
+static int serve_hit(struct bw_req *req, const struct snapshot_hit *hit)
+{
+	const struct snapshot_servlet *servlet = hit->pattern->servlet;
+	const struct helper           *h = servlet->helper;
+	struct dispatch d = { servlet, servlet->steps, servlet->n_steps, dispatch_path(hit->rest) };
+	int             err = admit(req, h);
+
+	if (err != BW_OK)
+		return err < 0 ? err : BW_OK;
+	err = dispatch_run(&d, req);
+	if (h->type && h->type->finish_security)
+		h->type->finish_security(h->self, req);
+	return err;
+}
+
+/* ---- the request ---- */
+
+static void release_snapshot(void *arg)
+{
+	snapshot_unref(arg);
+}
+
+void whiteboard_serve(struct bw_req *req)
+{
+	struct snapshot    *s = snapshot_ref(snapshot_current());
+	struct snapshot_hit hit;
+	int                 err;
+
+	req->snapshot = s;
+	arena_on_done(&req->arena, release_snapshot, s);
+	req->dispatcher = BW_REQUEST;
+	if (bw_str_eq(req->method, BW_STR("HEAD")))
+		req->head_only = true;
+	if (!snapshot_find(s, req->path, &hit)) {
+		fault_not_found(req, s);
+		return;
+	}
+	set_path_values(req, &hit);
+	err = serve_hit(req, &hit);
+	if (err != BW_OK || req->error_status != 0)
+		fault_answer(req, hit.context, hit.pattern->servlet, err);
+}

@@ -7,6 +7,7 @@
  * Owns: its services (one reference each while live), their copied properties, the queue.
  * Runs in: the worker's thread, on any stack. Fails with: BW_EINVAL, BW_ESTATE. Logs nothing.
  * Tests: tests/unit/whiteboard/registry_test.c. */
+#include "props.h"
 #include "registry.h"
 
 #include <base/fatal.h>
@@ -45,88 +46,6 @@ struct registry {
 	bool               delivering;
 	int64_t            next_id;
 };
-
-/* ---- properties ---- */
-
-static size_t text_size(const struct bw_prop *p)
-{
-	size_t n = strlen(p->name) + 1;
-
-	if (p->type == BW_PROP_STRING)
-		n += strlen(p->u.string) + 1;
-	else if (p->type == BW_PROP_STRINGS)
-		for (size_t i = 0; p->u.strings[i]; i++)
-			n += strlen(p->u.strings[i]) + 1;
-	return n;
-}
-
-static size_t n_pointers(const struct bw_prop *p)
-{
-	size_t n = 0;
-
-	if (p->type != BW_PROP_STRINGS)
-		return 0;
-	while (p->u.strings[n])
-		n++;
-	return n + 1;
-}
-
-static const char *put_text(char **at, const char *s)
-{
-	size_t n = strlen(s) + 1;
-	char  *to = memcpy(*at, s, n);
-
-	*at += n;
-	return to;
-}
-
-/* The copy is one block: the array, then the pointers of all lists, then all text. */
-static struct bw_prop *props_dup(const struct bw_prop *props, size_t n)
-{
-	size_t          pointers = 0, text = 0;
-	struct bw_prop *copy;
-	const char    **list;
-	char           *at;
-
-	for (size_t i = 0; i < n; i++) {
-		pointers += n_pointers(&props[i]);
-		text += text_size(&props[i]);
-	}
-	copy = xmalloc(n * sizeof(*copy) + pointers * sizeof(*list) + text + 1);
-	list = (const char **)(copy + n);
-	at = (char *)(list + pointers);
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = props[i];
-		copy[i].name = put_text(&at, props[i].name);
-		if (props[i].type == BW_PROP_STRING) {
-			copy[i].u.string = put_text(&at, props[i].u.string);
-		} else if (props[i].type == BW_PROP_STRINGS) {
-			copy[i].u.strings = list;
-			for (size_t k = 0; props[i].u.strings[k]; k++)
-				*list++ = put_text(&at, props[i].u.strings[k]);
-			*list++ = NULL;
-		}
-	}
-	return copy;
-}
-
-/* Names differ in more than case (OSGi core: such keys cannot coexist), values are there. */
-static bool props_ok(const struct bw_prop *props, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct bw_prop *p = &props[i];
-
-		if (!p->name || p->type < BW_PROP_STRING || p->type > BW_PROP_BOOL)
-			return false;
-		if ((p->type == BW_PROP_STRING && !p->u.string) ||
-		    (p->type == BW_PROP_STRINGS && !p->u.strings))
-			return false;
-		for (size_t k = 0; k < i; k++)
-			if (strcasecmp(p->name, props[k].name) == 0)
-				return false;
-	}
-	return true;
-}
 
 /* ---- events ---- */
 
@@ -365,10 +284,7 @@ const struct bw_service_object *service_object(const struct bw_service *s)
 
 const struct bw_prop *service_prop(const struct bw_service *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_props; i++)
-		if (strcmp(s->props[i].name, name) == 0)
-			return &s->props[i];
-	return NULL;
+	return props_find(s->props, s->n_props, name);
 }
 
 size_t service_props(const struct bw_service *s, const struct bw_prop **ret)
@@ -427,29 +343,16 @@ bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_v
 	return false;
 }
 
-static struct bw_str trim(const char *s)
-{
-	size_t n = strlen(s);
-
-	while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
-		n--;
-	while (n > 0 && (*s == ' ' || *s == '\t')) {
-		s++;
-		n--;
-	}
-	return (struct bw_str){ s, n };
-}
-
 size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret, size_t max)
 {
 	const struct bw_prop *p = service_prop(s, name);
 	size_t                n = 0;
 
 	if (p && p->type == BW_PROP_STRING && max > 0) {
-		ret[n++] = trim(p->u.string);
+		ret[n++] = prop_trim(p->u.string);
 	} else if (p && p->type == BW_PROP_STRINGS) {
 		for (; n < max && p->u.strings[n]; n++)
-			ret[n] = trim(p->u.strings[n]);
+			ret[n] = prop_trim(p->u.strings[n]);
 	}
 	return n;
 }

@@ -40,8 +40,9 @@ int32_t           service_ranking(const struct bw_service *s); /* 0 unless an in
 struct bw_bundle *service_bundle(const struct bw_service *s);
 bool              service_is(const struct bw_service *s, const char *interface);
 const struct bw_service_object *service_object(const struct bw_service *s);
-const struct bw_prop *service_prop(const struct bw_service *s, const char *name); /* exact name; NULL */
-size_t                service_props(const struct bw_service *s, const struct bw_prop **ret);
+const struct bw_prop           *service_prop(const struct bw_service *s,
+                                             const char              *name); /* exact name; NULL */
+size_t service_props(const struct bw_service *s, const struct bw_prop **ret);
 /* ldap.h's lookup over a service's properties, with objectClass and service.id. */
 bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_value *ret);
 /* Higher ranking first, then lower id: <0, 0, >0. */
@@ -49,4 +50,5 @@ int service_compare(const struct bw_service *a, const struct bw_service *b);
 
 /* String+ : the items of a string or strings property, blanks at both ends dropped; 0 if absent, empty or of
  * another type. ret[i] borrow the service until it is modified, at most max. */
-size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret, size_t max);
+size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret,
+                       size_t max);

@@ -1,0 +1,203 @@
+/* The whiteboard: follows the registry, keeps the readings in ranking order and the current snapshot.
+ *
+ * One rule: whatever changes, the whole state is computed anew from the readings and published if it
+ * differs. Bundle code that registers services while that goes on (an init, a destroy) marks it
+ * stale, and it is computed once more before the outermost call returns.
+ *
+ * Owns: one reference to each reading, one to the current snapshot. Runs in: the worker's thread, on
+ * any stack. Tests: tests/conformance, tests/unit/whiteboard/snapshot_test.c. */
+#include "whiteboard.h"
+
+#include "registry.h"
+#include "snapshot.h"
+
+#include <base/fatal.h>
+#include <stdlib.h>
+
+static struct {
+	struct reading **readings; /* in ranking order, referenced */
+	size_t           n, cap;
+	struct snapshot *current; /* NULL: not started, or done */
+	uint64_t         number;
+	bool             collecting; /* services that were there before are being told */
+	bool             updating, stale;
+	size_t           n_waiting; /* singletons that wait for their old binding's end */
+} wb;
+
+struct snapshot *snapshot_current(void)
+{
+	return wb.current;
+}
+
+/* ---- from readings to the current snapshot ---- */
+
+/* Returns NULL if nothing differs from the current one. */
+static struct snapshot *rebuild(void)
+{
+	size_t           n = wb.n;
+	struct reading **readings = xcalloc(n + 1, sizeof(struct reading *));
+	struct snapshot *s;
+
+	/* Bundle code may change wb.readings while we build. */
+	for (size_t i = 0; i < n; i++)
+		readings[i] = reading_ref(wb.readings[i]);
+	s = snapshot_build(readings, n);
+	for (size_t i = 0; i < n; i++)
+		reading_unref(readings[i]);
+	free(readings);
+	wb.n_waiting = s->n_waiting;
+	if (!wb.current || s->signature != wb.current->signature)
+		return s;
+	snapshot_unref(s);
+	return NULL;
+}
+
+static void update(void)
+{
+	wb.stale = true;
+	if (wb.updating || wb.collecting)
+		return;
+	wb.updating = true;
+	while (wb.stale) {
+		struct snapshot *s, *old = wb.current;
+
+		wb.stale = false;
+		s = rebuild();
+		if (!s)
+			continue;
+		s->number = ++wb.number;
+		wb.current = s; /* from here on new requests see it */
+		snapshot_unref(old);
+	}
+	wb.updating = false;
+}
+
+static void on_destroyed(void)
+{
+	if (wb.n_waiting > 0)
+		update();
+}
+
+/* ---- the readings ---- */
+
+static struct reading **find(const struct bw_service *s)
+{
+	for (size_t i = 0; i < wb.n; i++)
+		if (wb.readings[i]->service == s)
+			return &wb.readings[i];
+	return NULL;
+}
+
+/* Takes the reference. */
+static void insert(struct reading *r)
+{
+	size_t i;
+
+	if (wb.n == wb.cap) {
+		wb.cap = 2 * wb.cap + 16;
+		wb.readings = xrealloc(wb.readings, wb.cap * sizeof(struct reading *));
+	}
+	for (i = wb.n++; i > 0 && reading_compare(r, wb.readings[i - 1]) < 0; i--)
+		wb.readings[i] = wb.readings[i - 1];
+	wb.readings[i] = r;
+}
+
+/* Gives the reference. */
+static struct reading *take_out(struct reading **at)
+{
+	struct reading *r = *at;
+
+	memmove(at, at + 1, (size_t)(wb.readings + wb.n - at - 1) * sizeof(*at));
+	wb.n--;
+	return r;
+}
+
+/* A singleton cannot be initialised again before it was destroyed as what it was. */
+static void remember_former(struct reading *r, struct reading *old)
+{
+	if (old->bindings) {
+		r->former = reading_ref(old);
+	} else {
+		r->former = old->former;
+		old->former = NULL;
+	}
+}
+
+static void on_modified(struct bw_service *s)
+{
+	struct reading **at = find(s), *old, *r;
+
+	if (at && reading_is_current(*at, s)) {
+		/* Only its place in the order, or what context.select of others looks at. */
+		if (!((*at)->kinds & READING_CONTEXT) && (*at)->ranking == service_ranking(s))
+			return;
+		old = take_out(at);
+		old->ranking = service_ranking(s);
+		insert(old);
+		update();
+		return;
+	}
+	old = at ? take_out(at) : NULL;
+	r = reading_new(s);
+	if (r && old)
+		remember_former(r, old);
+	if (r)
+		insert(r);
+	if (r || old)
+		update();
+	reading_unref(old);
+}
+
+static void on_event(void *arg, enum registry_event event, struct bw_service *s)
+{
+	struct reading **at, *r;
+
+	(void)arg;
+	if (!wb.current && !wb.collecting)
+		return;
+	switch (event) {
+	case REGISTRY_REGISTERED:
+		r = reading_new(s);
+		if (r) {
+			insert(r);
+			update();
+		}
+		break;
+	case REGISTRY_MODIFIED:
+		on_modified(s);
+		break;
+	case REGISTRY_UNREGISTERING:
+		at = find(s);
+		if (at) {
+			r = take_out(at);
+			update();
+			reading_unref(r);
+		}
+		break;
+	}
+}
+
+void whiteboard_init(struct registry *r)
+{
+	binding_on_destroyed(on_destroyed);
+	insert(reading_new_default());
+	wb.collecting = true;
+	registry_listen(r, on_event, NULL);
+	wb.collecting = false;
+	update();
+}
+
+void whiteboard_done(void)
+{
+	struct snapshot *last;
+
+	while (wb.n > 0)
+		reading_unref(take_out(&wb.readings[wb.n - 1]));
+	update(); /* destroys what no request holds */
+	last = wb.current;
+	wb.current = NULL;
+	snapshot_unref(last);
+	free(wb.readings);
+	wb.readings = NULL;
+	wb.cap = 0;
+}

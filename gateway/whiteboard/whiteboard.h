@@ -10,6 +10,9 @@ void whiteboard_done(void);
 /* Serves one request, on its fiber: snapshot, context, security, filters, servlet, error page. */
 void whiteboard_serve(struct bw_req *req);
 
+/* bw_chain_next: BW_ESTATE the second time. */
+int whiteboard_chain_next(struct bw_chain *chain, struct bw_req *req);
+
 /* Calls a servlet: service, or the method table with the HttpServlet defaults (whiteboard.md 13).
  * Used by the whiteboard and by the engine. */
 int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req);

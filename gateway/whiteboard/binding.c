@@ -1,0 +1,174 @@
+/* Bindings. Order: take the object, init; destroy, give the object back.
+ *
+ * Runs in: the worker's thread, on any stack; calls bundle code, which may register services.
+ * Logs: an init that failed. Tests: tests/conformance (E). */
+#include "binding.h"
+
+#include <base/fatal.h>
+#include <base/log.h>
+#include <stdlib.h>
+
+static void (*tell_destroyed)(void);
+
+struct binding_config {
+	struct bw_config public;
+	const struct reading *reading;
+};
+
+static struct bw_str config_param(const struct bw_config *cfg, const char *name)
+{
+	const struct reading *r = ((const struct binding_config *)cfg)->reading;
+
+	for (size_t i = 0; i < r->n_params; i++)
+		if (strcmp(r->params[i].name.p, name) == 0)
+			return r->params[i].value;
+	return BW_ABSENT;
+}
+
+static int init(const struct binding *b)
+{
+	const struct reading *r = b->reading;
+	struct binding_config cfg = {
+		.public = { .name = r->name,
+		            .context = b->context,
+		            .bundle = r->bundle,
+		            .param = config_param },
+		.reading = r,
+	};
+	int (*fn)(void *self, const struct bw_config *cfg);
+
+	if (r->kinds & READING_FILTER)
+		fn = ((const struct bw_filter *)reading_type(r))->init;
+	else
+		fn = ((const struct bw_servlet *)reading_type(r))->init;
+	return fn ? fn(b->self, &cfg.public) : BW_OK;
+}
+
+static void destroy(const struct binding *b)
+{
+	const struct reading *r = b->reading;
+	void (*fn)(void *self);
+
+	if (r->kinds & READING_FILTER)
+		fn = ((const struct bw_filter *)reading_type(r))->destroy;
+	else
+		fn = ((const struct bw_servlet *)reading_type(r))->destroy;
+	if (fn)
+		fn(b->self);
+}
+
+static void give_back(const struct binding *b)
+{
+	const struct bw_service_object *o = service_object(b->reading->service);
+
+	if (o->make && o->release)
+		o->release(o->self, b->self);
+}
+
+struct binding *binding_find(const struct reading *r, const struct bw_context *c)
+{
+	for (struct binding *b = r->bindings; b; b = b->next)
+		if (b->context == c && b->refs > 0)
+			return b;
+	return NULL;
+}
+
+static void bind(struct binding *b)
+{
+	const struct bw_service_object *o = service_object(b->reading->service);
+	int                             err;
+
+	b->helper = context_helper(b->context, b->reading->bundle);
+	if (!b->helper) {
+		b->failure = FAILURE_CONTEXT;
+		return;
+	}
+	b->self = o->make ? o->make(o->self, b->reading->bundle) : o->self;
+	if (o->make && !b->self) {
+		b->failure = FAILURE_NOT_GETTABLE;
+		return;
+	}
+	err = init(b);
+	if (err < 0) {
+		log_warning(0, "%s is left out of context %s: its init failed (%d)",
+		            b->reading->name.p, b->context->reading->name.p, err);
+		b->failure = FAILURE_INIT;
+		give_back(b);
+	}
+}
+
+struct binding *binding_get(struct reading *r, struct bw_context *c)
+{
+	struct binding *b = binding_find(r, c);
+
+	if (b)
+		return binding_ref(b);
+	b = xcalloc(1, sizeof(*b));
+	b->refs = 1;
+	b->reading = reading_ref(r);
+	b->context = context_ref(c);
+	b->next = r->bindings;
+	r->bindings = b;
+	bind(b);
+	return b;
+}
+
+struct binding *binding_ref(struct binding *b)
+{
+	b->refs++;
+	return b;
+}
+
+void binding_unref(struct binding *b)
+{
+	struct binding **at;
+	bool             initialised;
+
+	if (!b || --b->refs > 0)
+		return;
+	/* Stays on the list without references while bundle code runs, so that binding_must_wait sees
+	 * that the object is not free yet. */
+	initialised = b->failure == FAILURE_NONE;
+	if (initialised) {
+		destroy(b);
+		give_back(b);
+	}
+	for (at = &b->reading->bindings; *at != b; at = &(*at)->next)
+		;
+	*at = b->next;
+	helper_unref(b->helper);
+	context_unref(b->context);
+	reading_unref(b->reading);
+	free(b);
+	if (initialised && tell_destroyed)
+		tell_destroyed();
+}
+
+static bool has_object(const struct reading *r, bool dying_only)
+{
+	for (const struct binding *b = r->bindings; b; b = b->next)
+		if (b->failure == FAILURE_NONE && (b->refs == 0 || !dying_only))
+			return true;
+	return false;
+}
+
+bool binding_must_wait(struct reading *r)
+{
+	struct reading *old;
+
+	if (service_object(r->service)->make)
+		return false;
+	while ((old = r->former) != NULL) {
+		if (has_object(old, false))
+			return true;
+		r->former = old->former;
+		old->former = NULL;
+		reading_unref(old);
+	}
+	return has_object(r, true);
+}
+
+void binding_on_destroyed(void (*on_destroyed)(void))
+{
+	tell_destroyed = on_destroyed;
+}

@@ -1,0 +1,31 @@
+/* binding.h - one servlet or filter in one context: the object, from its init to its destroy.
+ *
+ * Snapshots share bindings; the last reference destroys. So what a request began with stays alive
+ * until the request has ended, and a binding that is still held by an older snapshot is used again
+ * instead of being initialised anew. One whose object could not be had or whose init failed is kept
+ * too: it is the memory that this was tried. */
+#pragma once
+#include "context.h"
+
+struct binding {
+	struct binding    *next; /* of the reading */
+	unsigned           refs;
+	struct reading    *reading; /* referenced */
+	struct bw_context *context; /* referenced */
+	struct helper     *helper;  /* referenced */
+	void              *self;
+	enum failure_code  failure; /* FAILURE_NONE: initialised */
+};
+
+/* The one that exists, not referenced anew; NULL. */
+struct binding *binding_find(const struct reading *r, const struct bw_context *c);
+/* The one that exists, or a new one: its object taken, then init. Never NULL, look at failure.
+ * Owned: binding_unref. */
+struct binding *binding_get(struct reading *r, struct bw_context *c);
+struct binding *binding_ref(struct binding *b);
+void            binding_unref(struct binding *b);
+/* A singleton whose former binding (of a reading it had before its properties changed) has not been
+ * destroyed yet: the same object cannot be initialised before that. */
+bool binding_must_wait(struct reading *r);
+/* on_destroyed() runs after each destroy. */
+void binding_on_destroyed(void (*on_destroyed)(void));

@@ -1,0 +1,32 @@
+/* context.h - an active context and the helper objects that decide for it.
+ *
+ * A helper that comes from a factory is made once for each bundle that has something bound to the
+ * context (OSGi 140.2.6), and once for the whiteboard itself, so that it is known to be gettable. */
+#pragma once
+#include "reading.h"
+
+struct helper {
+	struct helper     *next; /* of the context */
+	unsigned           refs;
+	struct bw_context *context;   /* outlives it: who holds a helper holds its context */
+	struct bw_bundle *for_bundle; /* NULL: the whiteboard's own, or a singleton for everybody */
+	const struct bw_context_helper
+		*type; /* NULL: the built-in context, which lets everybody in */
+	void    *self;
+};
+
+struct bw_context {
+	unsigned        refs;
+	struct reading *reading; /* referenced; name, path and init parameters are there */
+	struct helper  *helpers; /* those that exist; not referenced */
+	struct helper  *own;
+};
+
+/* The context of a reading, made if there is none; NULL if the helper is not gettable, which is
+ * remembered in the reading. Owned: context_unref. */
+struct bw_context *context_get(struct reading *r);
+struct bw_context *context_ref(struct bw_context *c);
+void               context_unref(struct bw_context *c);
+/* The helper for a bundle's services; NULL if the factory gives none. Owned: helper_unref. */
+struct helper *context_helper(struct bw_context *c, struct bw_bundle *for_bundle);
+void           helper_unref(struct helper *h);

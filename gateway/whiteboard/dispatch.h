@@ -1,0 +1,25 @@
+/* dispatch.h - one dispatch of a request into a servlet, through the filters that match. */
+#pragma once
+#include "snapshot.h"
+
+#include <request.h>
+
+struct dispatch {
+	const struct snapshot_servlet *servlet;
+	const struct snapshot_step    *steps;
+	size_t                         n_steps;
+	struct bw_str                  path; /* what filters are matched against */
+};
+
+/* Runs the chain from its start. What the last caller returned: BW_OK or an error. */
+int dispatch_run(struct dispatch *d, struct bw_req *req);
+/* The context-relative path as filters and error pages see it: never empty. */
+struct bw_str dispatch_path(struct bw_str rest);
+
+/* fault.c: answers a request whose servlet, filter or context helper returned err (BW_OK: look whether
+ * it called sendError) with an error page or the built-in one. context: the one that served; NULL:
+ * none did. servlet: the one resolved to, NULL if there was none. */
+void fault_answer(struct bw_req *req, const struct snapshot_context *context,
+                  const struct snapshot_servlet *servlet, int err);
+/* Nothing takes the path: 404, through the page of the first context that contains it and has one. */
+void fault_not_found(struct bw_req *req, const struct snapshot *s);

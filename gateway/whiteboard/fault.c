@@ -1,0 +1,167 @@
+/* What a request gets that failed: the error page its context has for the error's name or the status,
+ * else the built-in page (OSGi 140.4.2, Jakarta Servlet 10.9).
+ *
+ * The page runs after the whole chain has unwound, on the same request, as GET and with the type
+ * ERROR; handle_security is not asked again. A page that fails itself is replaced by the built-in
+ * one, with the original status, and that is the end.
+ *
+ * Owns: nothing. Runs in: the request's fiber. Logs: errors that were returned, once.
+ * Tests: tests/conformance (G), tests/unit/whiteboard/dispatch_test.c. */
+#include "attr.h"
+#include "dispatch.h"
+#include "pages.h"
+
+#include <base/log.h>
+
+struct fault {
+	int           status;
+	struct bw_str name; /* absent: sendError */
+	struct bw_str text;
+};
+
+static struct fault from_map(int err)
+{
+	static const struct {
+		int         err, status;
+		const char *name, *text;
+	} map[] = {
+#define X(constant, value, name, status, text) { value, status, name, text },
+		BW_ERRORS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(map) / sizeof(*map); i++)
+		if (map[i].err == err)
+			return (struct fault){ map[i].status, bw_str(map[i].name),
+				               bw_str(map[i].text) };
+	return from_map(BW_ESERVLET); /* a number that is none of ours */
+}
+
+/* An error that was returned replaces an earlier sendError. */
+static struct fault fault_of(const struct bw_req *req, int err)
+{
+	struct fault f;
+
+	if (err == BW_OK)
+		return (struct fault){ req->error_status, BW_ABSENT, req->error_text };
+	f = from_map(err);
+	if (err == BW_ESERVLET && req->error_name.p) {
+		f.name = req->error_name;
+		f.text = req->error_text;
+	}
+	return f;
+}
+
+static void set_attributes(struct bw_req *req, const struct fault *f,
+                           const struct bw_str *servlet_name)
+{
+	attr_set(req, "jakarta.servlet.error.status_code",
+	         bw_str(arena_printf(&req->arena, "%d", f->status)));
+	attr_set(req, "jakarta.servlet.error.message", f->text);
+	attr_set(req, "jakarta.servlet.error.request_uri", req->uri);
+	attr_set(req, "jakarta.servlet.error.query_string", req->query);
+	attr_set(req, "jakarta.servlet.error.method", req->method);
+	attr_set(req, "jakarta.servlet.error.servlet_name",
+	         servlet_name ? *servlet_name : BW_ABSENT);
+	attr_set(req, "jakarta.servlet.error.exception", f->name.p ? f->text : BW_ABSENT);
+	attr_set(req, "jakarta.servlet.error.exception_type", f->name);
+}
+
+/* The ERROR chain: a few filters, worked out here, since errors are rare. */
+static int run_page(struct bw_req *req, const struct snapshot_context *c,
+                    const struct snapshot_servlet *page)
+{
+	struct snapshot_step *steps = arena_alloc(&req->arena, (c->n_filters + 1) * sizeof(*steps));
+	struct dispatch       d = { .servlet = page, .steps = steps, .path = req->path_info };
+
+	for (size_t i = 0; i < c->n_filters; i++)
+		if (c->filters[i]->reading->dispatchers & 1u << BW_ERROR)
+			steps[d.n_steps++] = (struct snapshot_step){ c->filters[i], false };
+	return dispatch_run(&d, req);
+}
+
+/* True: the page has answered. */
+static bool answer_with_page(struct bw_req *req, const struct snapshot_context *c,
+                             const struct snapshot_servlet *page, const struct fault *f,
+                             const struct bw_str *servlet_name)
+{
+	struct bw_str method = req->method, rest = req->path;
+	int           err;
+
+	snapshot_contains(c, req->path, &rest);
+	set_attributes(req, f, servlet_name);
+	req->dispatcher = BW_ERROR;
+	req->method = BW_STR("GET");
+	req->context_path = c->path;
+	req->servlet_path = BW_STR("");
+	req->path_info = dispatch_path(rest);
+	req->pattern = req->match_value = BW_ABSENT;
+	req->servlet_name = page->reading->name;
+	req->error_status = 0;
+	req->status = f->status;
+	if (f->status == 503)
+		response_header(req, "retry-after", BW_STR("1"), true);
+	err = run_page(req, c, page);
+	req->method = method;
+	if (err == BW_OK && req->error_status == 0)
+		return true;
+	if (req->committed)
+		req->truncated = true;
+	return req->committed;
+}
+
+static void log_fault(const struct bw_req *req, const struct snapshot_servlet *servlet,
+                      const struct fault *f)
+{
+	log_warning(req->id, "%s failed: %s%s%s", servlet ? servlet->note : "whiteboard", f->name.p,
+	            f->text.p ? ": " : "", f->text.p ? f->text.p : "");
+}
+
+static void answer(struct bw_req *req, const struct snapshot_context *c,
+                   const struct snapshot_servlet *page, const struct fault *f,
+                   const struct snapshot_servlet *servlet)
+{
+	response_reset_body(req);
+	if (page && answer_with_page(req, c, page, f, servlet ? &servlet->reading->name : NULL))
+		return;
+	req->error_status = f->name.p ? 0 : f->status; /* only what sendError said is shown */
+	req->error_text = f->text;
+	response_builtin_page(req, f->status);
+}
+
+void fault_answer(struct bw_req *req, const struct snapshot_context *c,
+                  const struct snapshot_servlet *servlet, int err)
+{
+	const struct snapshot_servlet *page = NULL;
+	struct fault                   f = fault_of(req, err);
+
+	if (request_check(req) != BW_OK)
+		return; /* nobody listens any more */
+	if (err != BW_OK)
+		log_fault(req, servlet, &f);
+	if (req->committed) {
+		req->truncated = err != BW_OK;
+		return;
+	}
+	if (c && f.name.p)
+		page = pages_for_name(c, f.name);
+	if (c && !page)
+		page = pages_for_status(c, f.status);
+	answer(req, c, page, &f, servlet);
+}
+
+void fault_not_found(struct bw_req *req, const struct snapshot *s)
+{
+	const struct fault f = { .status = 404, .name = BW_ABSENT, .text = BW_ABSENT };
+	struct bw_str      rest;
+
+	for (size_t i = 0; i < s->n_contexts; i++) {
+		const struct snapshot_context *c = s->contexts[i];
+
+		if (snapshot_contains(c, req->path, &rest) && pages_for_status(c, 404)) {
+			answer(req, c, pages_for_status(c, 404), &f, NULL);
+			return;
+		}
+	}
+	answer(req, NULL, NULL, &f, NULL);
+}

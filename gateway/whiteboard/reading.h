@@ -1,0 +1,107 @@
+/* reading.h - what the whiteboard reads out of one service's properties: which kinds it is a candidate
+ * for, and every value checked and parsed (OSGi chapter 140.4 to 140.7).
+ *
+ * A reading never changes but for its ranking, and is shared by everything that was made from it; a
+ * relevant change of properties makes a new one (a change of anything else keeps the old). */
+#pragma once
+#include "pattern.h"
+#include "registry.h"
+
+#include <bundles.h>
+
+struct binding;
+
+enum reading_kind {
+	READING_CONTEXT = 1,
+	READING_SERVLET = 2, /* has patterns or a name */
+	READING_FILTER = 4,
+	READING_ERROR_PAGE = 8, /* a servlet with codes or error names */
+};
+
+/* OSGi's failure codes, as far as they are raised (whiteboard runtime DTO constants). */
+enum failure_code {
+	FAILURE_NONE = 0,
+	FAILURE_NO_CONTEXT = 1,
+	FAILURE_CONTEXT = 2,
+	FAILURE_SHADOWED = 3,
+	FAILURE_INIT = 4,
+	FAILURE_NOT_GETTABLE = 5,
+	FAILURE_VALIDATION = 6,
+};
+
+struct init_param {
+	struct bw_str name, value;
+};
+
+struct filter_regex {
+	const char *text;
+	void       *code; /* pcre2_code */
+};
+
+#define READING_CODE_MIN 400
+#define READING_CODE_MAX 599
+
+struct reading {
+	unsigned           refs;
+	struct bw_service *service; /* referenced; NULL: the built-in context */
+	struct bw_bundle  *bundle;
+	int64_t            id; /* negative: built in */
+	int32_t            ranking;
+	unsigned           kinds;   /* enum reading_kind, what it is a candidate for */
+	unsigned           invalid; /* those of kinds that failed validation */
+
+	struct bw_prop    *props; /* copies of what is relevant, to tell a relevant change */
+	size_t             n_props;
+	struct init_param *params;
+	size_t             n_params;
+
+	struct ldap_filter *select; /* NULL: the context named default */
+	struct bw_str       name;   /* of the context, servlet or filter; never absent if valid */
+	bool                named;  /* the name was given, so it can be looked up */
+	char               *made_name; /* heap; the name, if it was not given */
+	char               *note;      /* heap; "bundle:name", for the watchdog */
+	struct bw_str       path;      /* of a context: "/" or "/x" */
+	struct pattern     *patterns;  /* each once, in the order given */
+	size_t              n_patterns;
+
+	struct filter_regex *regexes;
+	size_t               n_regexes;
+	struct bw_str       *servlet_names; /* a filter's targets */
+	size_t               n_servlet_names;
+	unsigned             dispatchers; /* 1 << enum bw_dispatcher */
+
+	uint16_t      *codes; /* 400..599, each once */
+	size_t         n_codes;
+	bool           all_4xx, all_5xx;
+	struct bw_str *error_names;
+	size_t         n_error_names;
+
+	/* What exists because of it, not referenced; also what only an older snapshot holds. */
+	struct binding    *bindings;
+	struct bw_context *context;
+	bool               not_gettable; /* a context whose factory gave NULL */
+	struct reading
+		*former; /* referenced: a singleton's reading before its properties changed */
+};
+
+/* Reads a service; NULL if it is no candidate for anything, or its target is not this whiteboard. */
+struct reading *reading_new(struct bw_service *s);
+/* The built-in context: "default" at "/", worse than any service. */
+struct reading *reading_new_default(void);
+struct reading *reading_ref(struct reading *r);
+void            reading_unref(struct reading *r);
+/* Would reading s anew give the same, apart from the ranking? */
+bool reading_is_current(const struct reading *r, const struct bw_service *s);
+/* Ranking order: better first. */
+int reading_compare(const struct reading *a, const struct reading *b);
+/* Does a client's selection take this context? */
+bool reading_selects(const struct reading *client, const struct reading *context);
+/* Does one of the filter's targets match? path: context-relative, "/" at the root; name: the
+ * servlet's, absent if it has none. A regex that runs into its limits counts as a match: the filter
+ * may be there for protection. */
+bool reading_filters(const struct reading *filter, struct bw_str path, struct bw_str name);
+
+static inline const void *reading_type(const struct reading *r)
+{
+	return service_object(r->service)->type;
+}

@@ -1,0 +1,106 @@
+/* snapshot.h - one immutable state of the whiteboard. A request takes the current one at its start
+ * and keeps it to its end, so that a request completes with the pipeline it began with.
+ *
+ * Everything inside lives in the snapshot's arena and is freed at once; bindings and contexts are
+ * shared with other snapshots by reference. */
+#pragma once
+#include "binding.h"
+#include "match.h"
+
+struct snapshot_filter {
+	const struct reading   *reading;
+	const struct bw_filter *type;
+	void                   *self;
+	const char             *note; /* "bundle:filter", for the watchdog */
+};
+
+/* A filter that may run for a servlet. */
+struct snapshot_step {
+	const struct snapshot_filter *filter;
+	bool                          always; /* whatever the path */
+};
+
+struct snapshot_servlet {
+	const struct snapshot_context *context;
+	const struct reading          *reading;
+	const struct bw_servlet       *type;
+	void                          *self;
+	const struct helper           *helper; /* decides for this servlet's bundle */
+	const char                    *note;   /* "bundle:servlet" */
+	struct snapshot_step          *steps;  /* of its REQUEST chain, in order */
+	size_t                         n_steps;
+};
+
+struct snapshot_pattern {
+	const struct pattern *pattern;
+	struct bw_str         prefix; /* PATTERN_PREFIX: the servlet path, with a NUL behind it */
+	const struct snapshot_servlet *servlet;
+};
+
+struct snapshot_error_name {
+	struct bw_str                  name;
+	const struct snapshot_servlet *page;
+};
+
+struct snapshot_context {
+	struct bw_context       *context;
+	struct bw_str            path;     /* "" for a context at / */
+	bool                     is_empty; /* no pattern at all */
+	struct match_table       table;
+	struct snapshot_filter **filters; /* in ranking order */
+	size_t                   n_filters;
+	/* Error pages, by status - READING_CODE_MIN (NULL if there are none), and by name. */
+	const struct snapshot_servlet **codes;
+	bool                        class_taken[2]; /* 4xx, 5xx: a page for all of it is there */
+	struct snapshot_error_name *error_names;
+	size_t                      n_error_names;
+};
+
+/* Why something a service offers is not active. */
+struct failure {
+	enum reading_kind kind;
+	int64_t           service_id, context_id; /* 0: no context */
+	enum failure_code code;
+	struct bw_str    *items; /* the patterns, codes or names concerned */
+	size_t            n_items;
+};
+
+struct snapshot {
+	unsigned                  refs;
+	uint64_t                  number;    /* service.changecount */
+	uint64_t                  signature; /* equal: nothing that can be seen differs */
+	struct arena              arena;
+	struct snapshot_context **contexts; /* in search order: longest path first, then ranking */
+	size_t                    n_contexts;
+	struct failure           *failures; /* heap */
+	size_t                    n_failures;
+	struct binding *
+		*bindings; /* heap; referenced, in the order of their init, failed ones too */
+	size_t   n_bindings;
+	struct bw_context **held; /* referenced contexts */
+	size_t              n_held;
+	size_t n_waiting; /* singletons left out: their old binding is not destroyed yet */
+};
+
+/* What takes a request. */
+struct snapshot_hit {
+	const struct snapshot_context *context;
+	const struct snapshot_pattern *pattern;
+	struct bw_str                  rest; /* the path inside the context: "" or "/..." */
+};
+
+/* False: nothing matches. path is canonical. */
+bool snapshot_find(const struct snapshot *s, struct bw_str path, struct snapshot_hit *ret);
+/* Does the context contain the path? Then *ret_rest is the path inside it. */
+bool snapshot_contains(const struct snapshot_context *c, struct bw_str path,
+                       struct bw_str *ret_rest);
+
+/* whiteboard.c: the one that new requests see; borrowed, NULL before whiteboard_init. */
+struct snapshot *snapshot_current(void);
+struct snapshot *snapshot_ref(struct snapshot *s);
+/* The last reference destroys what no other snapshot holds. */
+void snapshot_unref(struct snapshot *s);
+
+/* build.c: the state that follows from a set of readings (in ranking order, the built-in context among
+ * them): initialises what is not yet, so bundle code runs. One reference for the caller. */
+struct snapshot *snapshot_build(struct reading *const *readings, size_t n);
