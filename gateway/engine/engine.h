@@ -5,6 +5,7 @@
 struct registry;
 struct gateway_settings;
 
-/* Registers context and servlet, and watches the registry for sling.servlet.* services. */
+/* Registers context and servlet, and watches the registry for sling.servlet.* services. After
+ * whiteboard_init, so that the context is there. */
 void engine_init(struct registry *r, const struct gateway_settings *settings);
 void engine_done(void);

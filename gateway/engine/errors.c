@@ -1,0 +1,227 @@
+/* errors.c - error handlers of the resource tree, and the answers of last resort.
+ *
+ *    send_error(404)            404, then default         at the resource's type, its super types, and
+ *    bw.error.io.timeout        the name, its parents,    sling/servlet/errorhandler
+ *                               bw.error, then default
+ *
+ * A handler finds the status set, the standard jakarta.servlet.error.* attributes, and the method GET.
+ * One error per request: a handler that fails itself gets the built-in page with the first status.
+ * Where nothing is mounted the whiteboard goes on with its own error pages and the built-in one.
+ *
+ * Owns: nothing. Runs in: a request's fiber; waits where the handler does. Fails with: what it was
+ * given. Tests: tests/unit/engine/engine_test.c, tests/conformance/engine/errh.rows. */
+#include <base/log.h>
+#include <stdio.h>
+#include "engine/errors.h"
+#include "engine/location.h"
+#include "engine/mount.h"
+#include "engine/select.h"
+#include "request.h"
+#include "whiteboard/whiteboard.h"
+
+/* ---- nobody is registered ---- */
+
+static struct select_query query_of(const struct bw_req *req, const struct record *record)
+{
+	return (struct select_query){ req->method, req->selectors, req->extension, record,
+		                      0,           req->id };
+}
+
+/* The methods that have a servlet here, as the value of Allow. */
+static struct bw_str allowed_methods(struct bw_req *req, const struct record *record,
+                                     uint64_t types)
+{
+	static const char *const methods[] = { "GET", "HEAD", "PATCH", "POST", "PUT", "DELETE" };
+	struct select_query      q = query_of(req, record);
+	struct mount_servlet    *servlet;
+	char                     text[64] = "";
+	size_t                   n = 0;
+
+	q.types = types;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		q.method = bw_str(methods[i]);
+		if (select_servlet(&q, &req->arena, &servlet) == SELECT_FOUND)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s, ", methods[i]);
+	}
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "OPTIONS");
+	return request_dup(req, (struct bw_str){ text, n });
+}
+
+int errors_refuse_method(struct bw_req *req, const char *allow)
+{
+	response_header(req, "allow", bw_str(allow), true);
+	response_send_error(req, 405, NULL);
+	return BW_OK;
+}
+
+int errors_no_servlet(struct bw_req *req, const struct record *record, uint64_t types)
+{
+	struct bw_str allow;
+
+	if (bw_str_eq(req->method, BW_STR("GET")) || bw_str_eq(req->method, BW_STR("HEAD"))) {
+		/* Also for a resource that is there: it has no representation (RFC 9110 15.5.5), which is
+		 * the same to a client, and nothing that an operator should be woken for. */
+		response_send_error(req, 404, NULL);
+		return BW_OK;
+	}
+	allow = allowed_methods(req, record, types);
+	if (!bw_str_eq(req->method, BW_STR("OPTIONS")))
+		return errors_refuse_method(req, allow.p);
+	response_header(req, "allow", allow, true);
+	return BW_OK;
+}
+
+/* ---- which handler ---- */
+
+struct error {
+	int           status;
+	struct bw_str name; /* of an error that was returned; absent for send_error */
+	struct bw_str text; /* for the handler; absent if none */
+};
+
+static void describe(int rc, struct error *ret)
+{
+	switch (rc) {
+#define X(constant, value, dotted, code, message) \
+	case constant: \
+		ret->status = code; \
+		ret->name = BW_STR(dotted); \
+		return;
+		BW_ERRORS(X)
+#undef X
+	}
+	ret->status = 500;
+	ret->name = BW_STR("bw.error");
+}
+
+static struct error error_of(const struct bw_req *req, int rc)
+{
+	struct error e = { req->error_status, BW_ABSENT, req->error_text };
+
+	if (rc < 0) {
+		describe(rc, &e);
+		if (rc == BW_ESERVLET && req->error_name.n > 0)
+			e.name = req->error_name;
+	}
+	return e;
+}
+
+/* acme.billing.declined -> acme.billing -> acme -> bw.error; false behind the last. */
+static bool to_parent(struct bw_str *name)
+{
+	static const struct bw_str root = BW_STR("bw.error");
+	const char                *dot = memrchr(name->p, '.', name->n);
+
+	if (bw_str_eq(*name, root))
+		return false;
+	if (dot != NULL)
+		name->n = (size_t)(dot - name->p);
+	else
+		*name = root;
+	return true;
+}
+
+static struct mount_servlet *find_handler(struct bw_req *req, const struct error *e,
+                                          const struct record *record)
+{
+	static const struct record none = { .resource_type = BW_STR(BASE_TYPE_ERROR) };
+	struct select_query        q = query_of(req, record != NULL ? record : &none);
+	struct bw_str              name = e->name;
+	struct mount_servlet      *m = NULL;
+	char                       status[16];
+
+	if (name.p == NULL) {
+		snprintf(status, sizeof(status), "%d", e->status);
+		m = select_error_handler(&q, &req->arena, bw_str(status));
+	} else {
+		do
+			m = select_error_handler(&q, &req->arena, name);
+		while (m == NULL && to_parent(&name));
+	}
+	return m != NULL ? m : select_error_handler(&q, &req->arena, BW_STR("default"));
+}
+
+/* ---- calling it ---- */
+
+/* An attribute of the server's; an absent value sets nothing. */
+static void set_attribute(struct bw_req *req, const char *name, struct bw_str value)
+{
+	struct req_attr *attr;
+
+	if (value.p == NULL)
+		return;
+	attr = arena_alloc(&req->arena, sizeof(*attr));
+	*attr = (struct req_attr){ req->attrs, bw_str(name), value };
+	req->attrs = attr;
+}
+
+static void set_attributes(struct bw_req *req, const struct error *e)
+{
+	const char *status = arena_printf(&req->arena, "%d", e->status);
+
+	set_attribute(req, "jakarta.servlet.error.status_code", bw_str(status));
+	set_attribute(req, "jakarta.servlet.error.message", e->text);
+	set_attribute(req, "jakarta.servlet.error.request_uri", req->uri);
+	set_attribute(req, "jakarta.servlet.error.query_string", req->query);
+	set_attribute(req, "jakarta.servlet.error.method", req->method);
+	set_attribute(req, "jakarta.servlet.error.servlet_name", req->servlet_name);
+	set_attribute(req, "jakarta.servlet.error.exception", e->name);
+	set_attribute(req, "jakarta.servlet.error.exception_type", e->name);
+}
+
+/* Headers that RFC 9110 ties to a status outlive the reset: a 405 without Allow would be wrong. */
+static void reset_response(struct bw_req *req)
+{
+	static const char *const kept[] = { "allow", "www-authenticate", "retry-after" };
+	size_t                   n = req->n_res_headers;
+	struct bw_res_header    *old = req->res_headers;
+
+	response_reset(req);
+	req->error_status = 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++)
+			if (bw_str_eq(old[i].name, bw_str(kept[k])))
+				response_header(req, kept[k], old[i].value, false);
+}
+
+static int call_handler(struct bw_req *req, struct mount_servlet *m)
+{
+	struct bw_str      method = req->method;
+	enum bw_dispatcher dispatcher = req->dispatcher;
+	int                rc;
+
+	req->method = BW_STR("GET");
+	req->dispatcher = BW_ERROR;
+	mount_servlet_ref(m);
+	rc = servlet_call(m->type, m->object, req);
+	mount_servlet_unref(m);
+	req->method = method;
+	req->dispatcher = dispatcher;
+	return rc;
+}
+
+int errors_finish(struct bw_req *req, int rc, const struct record *record)
+{
+	struct mount_servlet *m;
+	struct error          e;
+
+	if ((rc >= 0 && req->error_status == 0) || req->committed || request_check(req) != BW_OK)
+		return rc;
+	e = error_of(req, rc);
+	m = find_handler(req, &e, record);
+	if (m == NULL)
+		return rc;
+	if (rc < 0)
+		log_error(req->id, "%.*s: %.*s", (int)e.name.n, e.name.p, (int)e.text.n,
+		          e.text.p != NULL ? e.text.p : "");
+	reset_response(req);
+	response_status(req, e.status);
+	set_attributes(req, &e);
+	rc = call_handler(req, m);
+	if (rc < 0 || req->error_status != 0) {
+		log_error(req->id, "the error handler for status %d failed itself", e.status);
+		reset_response(req);
+		response_builtin_page(req, e.status);
+	}
+	return BW_OK;
+}

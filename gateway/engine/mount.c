@@ -1,0 +1,283 @@
+/* mount.c - follows the registry and keeps the tree of mounted servlets.
+ *
+ *    registered    read paths -> make -> init -> points into the tree -> generation + 1
+ *    modified      the points are made anew; the object stays as it is, init is not repeated
+ *    unregistering points out of the tree -> generation + 1 -> last call leaves -> destroy -> release
+ *
+ * A service that names neither paths nor types is none of ours. The registry delivers one event at a
+ * time, also when an init registers something itself, so the tree is never changed in the middle of
+ * a change.
+ *
+ * Owns: nodes, points, mounted servlets (a reference to their service, and the factory's object).
+ * Runs in: the worker's thread, on any stack; never waits. Fails with: nothing; a servlet that cannot
+ * be mounted is logged, once per event. Tests: tests/unit/engine/mount_test.c, conformance/engine. */
+#include <base/conf.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "bundles.h"
+#include "engine/mount.h"
+#include "engine/tree.h"
+#include "settings.h"
+#include "whiteboard/registry.h"
+
+static struct search_path    search_path;
+static struct bw_context    *engine_context;
+static struct mount_servlet *servlets; /* mounted, the newest first */
+
+const struct search_path *mount_search_path(void)
+{
+	return &search_path;
+}
+
+/* ---- the conditions of strict path servlets ---- */
+
+static void condition_done(struct mount_condition *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->items[i]);
+	free(c->items);
+	*c = (struct mount_condition){ NULL, 0, false };
+}
+
+static void condition_read(struct mount_condition *c, const struct bw_service *s, const char *name)
+{
+	struct bw_str values[64];
+	size_t        n = service_strings(s, name, values, 64);
+
+	condition_done(c);
+	c->must_be_empty = n == 1 && bw_str_eq(values[0], BW_STR(".EMPTY."));
+	c->items = xcalloc(n > 0 ? n : 1, sizeof(*c->items));
+	for (size_t i = 0; i < n; i++)
+		if (values[i].n > 0)
+			c->items[c->n++] = xstrndup(values[i].p, values[i].n);
+}
+
+static void read_conditions(struct mount_servlet *m)
+{
+	const struct bw_prop *strict = service_prop(m->service, "sling.servlet.paths.strict");
+
+	m->strict = strict != NULL &&
+	            ((strict->type == BW_PROP_BOOL && strict->u.b) ||
+	             (strict->type == BW_PROP_STRING && strcasecmp(strict->u.string, "true") == 0));
+	condition_read(&m->extensions, m->service, BW_SLING_EXTENSIONS);
+	condition_read(&m->selectors, m->service, BW_SLING_SELECTORS);
+	condition_read(&m->methods, m->service, BW_SLING_METHODS);
+}
+
+/* ---- the servlet object ---- */
+
+struct init_config {
+	struct bw_config         config; /* first: init gets a pointer to it */
+	const struct bw_service *service;
+};
+
+/* servlet.init.NAME, if it is a single string. */
+static struct bw_str init_param(const struct bw_config *config, const char *name)
+{
+	const struct init_config *c = (const struct init_config *)config;
+	char                      key[256];
+	const struct bw_prop     *prop;
+
+	if (snprintf(key, sizeof(key), "servlet.init.%s", name) >= (int)sizeof(key))
+		return BW_ABSENT;
+	prop = service_prop(c->service, key);
+	return prop != NULL && prop->type == BW_PROP_STRING ? bw_str(prop->u.string) : BW_ABSENT;
+}
+
+static char *name_of(const struct bw_service *s)
+{
+	struct bw_str     name[1];
+	struct bw_bundle *bundle = service_bundle(s);
+
+	if ((service_strings(s, "sling.core.servletName", name, 1) > 0 && name[0].n > 0) ||
+	    (service_strings(s, BW_SERVLET_NAME, name, 1) > 0 && name[0].n > 0))
+		return xstrndup(name[0].p, name[0].n);
+	return xasprintf("%s/%" PRId64, bundle != NULL ? bundle->name : "", service_id(s));
+}
+
+static bool call_init(struct mount_servlet *m)
+{
+	struct init_config c = {
+		.config = { bw_str(m->name), engine_context, service_bundle(m->service),
+		            init_param },
+		.service = m->service,
+	};
+	int rc = m->type->init != NULL ? m->type->init(m->object, &c.config) : BW_OK;
+
+	if (rc != BW_OK)
+		log_error(0, "servlet %s: init failed with %d, not mounted", m->name, rc);
+	return rc == BW_OK;
+}
+
+/* Gives the object back; destroy only after an init that succeeded. */
+static void servlet_free(struct mount_servlet *m, bool initialised)
+{
+	const struct bw_service_object *o = service_object(m->service);
+
+	if (initialised && m->type->destroy != NULL)
+		m->type->destroy(m->object);
+	if (o->make != NULL && m->object != NULL && o->release != NULL)
+		o->release(o->self, m->object);
+	condition_done(&m->extensions);
+	condition_done(&m->selectors);
+	condition_done(&m->methods);
+	service_unref(m->service);
+	free(m->name);
+	free(m);
+}
+
+static struct mount_servlet *servlet_new(struct bw_service *s)
+{
+	const struct bw_service_object *o = service_object(s);
+	struct mount_servlet           *m = xcalloc(1, sizeof(*m));
+
+	m->service = service_ref(s);
+	m->type = o->type;
+	m->refs = 1;
+	m->name = name_of(s);
+	m->object = o->make != NULL ? o->make(o->self, service_bundle(s)) : o->self;
+	if (o->make != NULL && m->object == NULL)
+		log_error(0, "servlet %s: its factory gave none, not mounted", m->name);
+	else if (call_init(m))
+		return m;
+	servlet_free(m, false);
+	return NULL;
+}
+
+void mount_servlet_ref(struct mount_servlet *m)
+{
+	m->refs++;
+}
+
+void mount_servlet_unref(struct mount_servlet *m)
+{
+	if (--m->refs == 0)
+		servlet_free(m, true);
+}
+
+/* ---- events ---- */
+
+static struct mount_servlet **find_servlet(const struct bw_service *s)
+{
+	struct mount_servlet **at = &servlets;
+
+	while (*at != NULL && (*at)->service != s)
+		at = &(*at)->next;
+	return at;
+}
+
+static void warn_of_methods(const struct mount_servlet *m)
+{
+	if (m->extensions.n > 0 && m->methods.n == 1 && strcmp(m->methods.items[0], "*") == 0)
+		log_warning(0, "servlet %s: with extensions, methods=* serves GET and HEAD only",
+		            m->name);
+}
+
+static void put_points(struct mount_servlet *m, const struct mount_paths *paths)
+{
+	read_conditions(m);
+	for (size_t i = 0; i < paths->n; i++)
+		tree_add(m, bw_str(paths->items[i].path), paths->items[i].marker);
+	warn_of_methods(m);
+	log_info(0, "servlet %s: mounted at %s and %zu more", m->name, paths->items[0].path,
+	         paths->n - 1);
+}
+
+static void unmount(struct mount_servlet **at)
+{
+	struct mount_servlet *m = *at;
+
+	*at = m->next;
+	tree_remove_all(m);
+	log_info(0, "servlet %s: unmounted", m->name);
+	mount_servlet_unref(m);
+}
+
+/* The mount paths of s; false, having said why, if it has none that could be used. */
+static bool read_paths(const struct bw_service *s, struct mount_paths *ret)
+{
+	struct bw_str methods[2];
+	const char   *reason = NULL;
+
+	*ret = (struct mount_paths){ NULL, 0, 0 };
+	if (!service_is(s, BW_SERVLET))
+		return false;
+	if (service_strings(s, BW_SLING_METHODS, methods, 2) == 1 &&
+	    bw_str_eq(methods[0], BW_STR(".EMPTY.")))
+		reason = ".EMPTY. is no method";
+	else if (mount_paths_get(ret, s, &search_path, &reason))
+		return ret->n > 0;
+	log_error(0, "service %" PRId64 ": not mounted: %s", service_id(s), reason);
+	return false;
+}
+
+static void on_registered(struct bw_service *s, const struct mount_paths *paths)
+{
+	struct mount_servlet *m = servlet_new(s);
+
+	if (m == NULL)
+		return;
+	m->next = servlets;
+	servlets = m;
+	put_points(m, paths);
+}
+
+static void on_modified(struct bw_service *s, const struct mount_paths *paths)
+{
+	struct mount_servlet **at = find_servlet(s);
+
+	if (*at == NULL) {
+		if (paths->n > 0)
+			on_registered(s, paths);
+	} else if (paths->n == 0) {
+		unmount(at);
+	} else {
+		tree_remove_all(*at);
+		put_points(*at, paths);
+	}
+}
+
+static void on_event(void *arg, enum registry_event event, struct bw_service *s)
+{
+	struct mount_servlet **at;
+	struct mount_paths     paths;
+
+	(void)arg;
+	switch (event) {
+	case REGISTRY_REGISTERED:
+		if (read_paths(s, &paths))
+			on_registered(s, &paths);
+		mount_paths_done(&paths);
+		break;
+	case REGISTRY_MODIFIED:
+		read_paths(s, &paths);
+		on_modified(s, &paths);
+		mount_paths_done(&paths);
+		break;
+	case REGISTRY_UNREGISTERING:
+		at = find_servlet(s);
+		if (*at != NULL)
+			unmount(at);
+		break;
+	}
+}
+
+/* ---- life ---- */
+
+void mount_init(struct registry *r, const struct gateway_settings *settings,
+                struct bw_context *context)
+{
+	engine_context = context;
+	search_path_init(&search_path, &settings->search_path);
+	registry_listen(r, on_event, NULL);
+}
+
+void mount_done(void)
+{
+	while (servlets != NULL)
+		unmount(&servlets);
+	tree_done();
+	search_path_done(&search_path);
+}
