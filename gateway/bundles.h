@@ -12,7 +12,7 @@ struct bw_bundle {
 	char             *file;
 	void             *library; /* dlopen; NULL: built in */
 	const struct bw_bundle_descriptor *descriptor;
-	const char       *failure; /* why it is refused; NULL: started */
+	const char                        *failure; /* why it is refused; NULL: started */
 };
 
 /* Loads and starts files in order. A bundle that cannot be used (missing, not ours, wrong ABI, group
@@ -21,5 +21,7 @@ void bundles_load(struct registry *r, const struct conf_list *files);
 void bundles_stop(void);
 /* A bundle that is part of the gateway (the engine). */
 struct bw_bundle *bundles_builtin(const char *name);
+/* host.c: the registry that bundles register in; bundles_load does this. */
+void bundles_use(struct registry *r);
 /* The host table given to every bundle. */
 const struct bw_host *bundles_host(void);

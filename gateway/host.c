@@ -1,0 +1,169 @@
+/* The host table: what a bundle may call. Most entries are the gateway's own functions of the same
+ * shape; the rest are the few lines between an opaque struct of the API and its fields.
+ *
+ * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/gateway/host_test.c,
+ * tests/conformance (whose servlets call through this table). */
+#include "bundles.h"
+#include "offload.h"
+#include "request.h"
+#include "resolver.h"
+#include "security/security.h"
+#include "whiteboard/attr.h"
+#include "whiteboard/registry.h"
+#include "whiteboard/whiteboard.h"
+
+#include <base/log.h>
+
+static struct registry *registry; /* of this worker */
+
+void bundles_use(struct registry *r)
+{
+	registry = r;
+}
+
+static int service_register(struct bw_bundle *b, const char *const *interfaces,
+                            const struct bw_service_object *object, const struct bw_prop *props,
+                            size_t n_props, struct bw_service **ret_service)
+{
+	return registry_register(registry, b, interfaces, object, props, n_props, ret_service);
+}
+
+static struct bw_str req_get(const struct bw_req *req, enum bw_req_field field)
+{
+	switch (field) {
+	case BW_REQ_METHOD:
+		return req->method;
+	case BW_REQ_URI:
+		return req->uri;
+	case BW_REQ_QUERY:
+		return req->query;
+	case BW_REQ_PATH:
+		return req->path;
+	case BW_REQ_CONTEXT_PATH:
+		return req->context_path;
+	case BW_REQ_SERVLET_PATH:
+		return req->servlet_path;
+	case BW_REQ_PATH_INFO:
+		return req->path_info;
+	case BW_REQ_SCHEME:
+		return req->scheme;
+	case BW_REQ_HOST:
+		return req->host;
+	case BW_REQ_REMOTE_ADDR:
+		return req->remote_addr;
+	case BW_REQ_REMOTE_USER:
+		return req->remote_user;
+	case BW_REQ_AUTH_TYPE:
+		return req->auth_type;
+	case BW_REQ_SERVLET_NAME:
+		return req->servlet_name;
+	case BW_REQ_PATTERN:
+		return req->pattern;
+	case BW_REQ_MATCH_VALUE:
+		return req->match_value;
+	case BW_REQ_ID:
+		return bw_str(req->id_text);
+	case BW_REQ_RESOURCE_PATH:
+		return req->resource_path;
+	case BW_REQ_SELECTORS:
+		return req->selectors;
+	case BW_REQ_EXTENSION:
+		return req->extension;
+	case BW_REQ_SUFFIX:
+		return req->suffix;
+	}
+	return BW_ABSENT; /* a field that this version does not know */
+}
+
+static enum bw_dispatcher req_dispatcher(const struct bw_req *req)
+{
+	return req->dispatcher;
+}
+
+static int64_t req_body_length(const struct bw_req *req)
+{
+	return (int64_t)req->body_length;
+}
+
+static int req_body_read(struct bw_req *req, uint64_t offset, void *buf, size_t n, size_t *ret_n)
+{
+	return request_body_read(req, offset, buf, n, ret_n);
+}
+
+static void *req_alloc(struct bw_req *req, size_t n)
+{
+	return arena_alloc(&req->arena, n);
+}
+
+static int res_get_status(const struct bw_req *req)
+{
+	return req->status;
+}
+
+static bool res_committed(const struct bw_req *req)
+{
+	return req->committed;
+}
+
+static struct bw_resource *req_resource(struct bw_req *req)
+{
+	return req->resource;
+}
+
+/* The API's levels are the log's own; what is in between counts as the next quieter one. */
+static enum log_level level_of(int level)
+{
+	if (level <= LOG_LEVEL_ERROR)
+		return LOG_LEVEL_ERROR;
+	if (level <= LOG_LEVEL_WARNING)
+		return LOG_LEVEL_WARNING;
+	return level <= LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+}
+
+static void write_log(struct bw_bundle *b, struct bw_req *req, int level, struct bw_str text)
+{
+	if (log_enabled(level_of(level)))
+		log_printf(level_of(level), req ? req->id : 0, "%s: %.*s", b->name, (int)text.n,
+		           text.p);
+}
+
+const struct bw_host *bundles_host(void)
+{
+	static const struct bw_host host = {
+		.size = sizeof(host),
+		.service_register = service_register,
+		.service_modify = registry_modify,
+		.service_unregister = registry_unregister,
+		.req_get = req_get,
+		.req_header = request_header,
+		.req_dispatcher = req_dispatcher,
+		.req_body_length = req_body_length,
+		.req_body_read = req_body_read,
+		.req_attr = attr_get,
+		.req_set_attr = attr_set,
+		.req_alloc = req_alloc,
+		.res_status = response_status,
+		.res_get_status = res_get_status,
+		.res_header = response_header,
+		.res_write = response_write,
+		.res_flush = response_flush,
+		.res_committed = res_committed,
+		.res_send_error = response_send_error,
+		.req_fail = response_fail,
+		.req_authenticate = security_authenticate,
+		.chain_next = whiteboard_chain_next,
+		.req_resolver = resolver_of_request,
+		.service_resolver = resolver_of_service,
+		.resolver_user = resolver_user,
+		.resolver_get = resolver_get,
+		.resource_field = resource_field,
+		.resource_property = resource_property,
+		.resolver_children = resolver_children,
+		.req_resource = req_resource,
+		.log = write_log,
+		.offload = offload_run,
+		.sleep_ms = offload_sleep_ms,
+	};
+
+	return &host;
+}

@@ -22,16 +22,14 @@ struct taken {
 };
 
 struct build {
-	struct snapshot          *s;
-	struct reading *const    *readings;
-	size_t                    n;
-	size_t                    cap_bindings, cap_failures;
-	struct snapshot_context  *c; /* being built */
-	struct taken              taken;
-	struct match_input       *inputs;
-	size_t                    n_inputs;
-	struct snapshot_servlet **servlets;
-	size_t                    n_servlets;
+	struct snapshot         *s;
+	struct reading *const   *readings;
+	size_t                   n;
+	size_t                   cap_bindings, cap_failures;
+	struct snapshot_context *c; /* being built */
+	struct taken             taken;
+	struct match_input      *inputs;
+	size_t                   n_inputs;
 };
 
 static uint64_t hash_bytes(const void *p, size_t n)
