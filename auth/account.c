@@ -137,17 +137,18 @@ static void keep(struct accounts *as, struct kept *k)
 
 	if (old != NULL)
 		throw_out(as, old);
-	k->used = true; /* so that the eviction below takes an older one */
 	LIST_INSERT_HEAD(&as->by_name[hash(as, name.p, name.n) % BUCKETS], k, by_name);
 	if (k->account.id != 0) {
+		if (as->n_present == MAX_PRESENT)
+			evict(as, &as->present);
 		LIST_INSERT_HEAD(&as->by_id[k->account.id % BUCKETS], k, by_id);
 		TAILQ_INSERT_TAIL(&as->present, k, age);
-		if (++as->n_present > MAX_PRESENT)
-			evict(as, &as->present);
+		as->n_present++;
 	} else {
-		TAILQ_INSERT_TAIL(&as->absent, k, age);
-		if (++as->n_absent > MAX_ABSENT)
+		if (as->n_absent == MAX_ABSENT)
 			evict(as, &as->absent);
+		TAILQ_INSERT_TAIL(&as->absent, k, age);
+		as->n_absent++;
 	}
 }
 
