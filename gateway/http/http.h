@@ -23,5 +23,5 @@ void http_init(const struct http_config *config);
 void http_run(void);
 /* Shutdown mode 1: no new connections, requests end, then http_run returns; called again: at once. */
 void http_stop(void);
-
-/* The canonical path of a raw target (whiteboard.md 4.1 and 18.B): in path.c, without libh2o. */
+/* After http_run: ends what is left and frees everything; loop.h does not work any more. */
+void http_done(void);

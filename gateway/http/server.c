@@ -1,0 +1,267 @@
+/* server.c - libh2o set up, and the way in: from libh2o's request to struct bw_req on a fiber.
+ *
+ *   libh2o, guard  ->  on_req: refused? full?  ->  copy the head, canonical path  ->  serve on a fiber
+ *                         |                              | not a path: 400
+ *                         +-> 400 413 414 417 431 501 503, answered here, connection closed
+ *
+ * Everything of the request is copied into its arena at once, except a body, which stays in libh2o's
+ * buffer and is read by copying. Headers that are hop by hop, that a proxy in front would set (no
+ * proxy is trusted yet), or that alias others by an underscore are not copied.
+ *
+ * Owns: libh2o's configuration and context (process lifetime). Runs in: the loop's stack.
+ * Fails with: fatal at start. Tests: tests/unit/gateway/http_test.c, tests/conformance/edge.rows. */
+#include "http/internal.h"
+
+#include "path.h"
+
+#include <base/clock.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#define REQ_TIMEOUT_MS   3600000 /* the sweep in conns.c is what limits */
+#define SPOOL_THRESHOLD  (1024 * 1024)
+#define LAST_TURNS       1000    /* of the loop at the end, for connections to close */
+
+struct http_server http_server;
+
+/* Not for servlets: hop by hop, or said by a proxy we do not trust. Sorted by nothing; few. */
+static const char *const dropped[] = {
+	"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+	"upgrade", "http2-settings", "proxy-authorization", "proxy-authenticate", "forwarded",
+	"x-real-ip",
+};
+
+static bool is_dropped(const h2o_iovec_t *name)
+{
+	if (memchr(name->base, '_', name->len) != NULL)
+		return true;
+	if ((name->len > 12 && memcmp(name->base, "x-forwarded-", 12) == 0) ||
+	    (name->len > 12 && memcmp(name->base, "x-boardwalk-", 12) == 0))
+		return true;
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		if (strlen(dropped[i]) == name->len && memcmp(dropped[i], name->base, name->len) == 0)
+			return true;
+	return false;
+}
+
+static struct bw_str put(char **to, const char *p, size_t n)
+{
+	struct bw_str s = { *to, n };
+
+	memcpy(*to, p, n);
+	(*to)[n] = 0;
+	*to += n + 1;
+	return s;
+}
+
+/* Names (libh2o made them lower case) and values, in one piece of memory. */
+static void copy_headers(struct bw_req *req, const h2o_req_t *h2o)
+{
+	const h2o_headers_t *in = &h2o->headers;
+	size_t               octets = 0;
+	char                *to;
+
+	for (size_t i = 0; i < in->size; i++)
+		octets += in->entries[i].name->len + in->entries[i].value.len + 2;
+	req->headers = arena_alloc(&req->arena, (in->size + 1) * sizeof(*req->headers));
+	to = arena_alloc(&req->arena, octets);
+	for (size_t i = 0; i < in->size; i++) {
+		const h2o_header_t   *h = &in->entries[i];
+		struct bw_res_header *copy = &req->headers[req->n_headers];
+
+		if (is_dropped(h->name))
+			continue;
+		copy->name = put(&to, h->name->base, h->name->len);
+		copy->value = put(&to, h->value.base, h->value.len);
+		req->n_headers++;
+	}
+	/* libh2o takes Host out; servlets expect to find it. */
+	if (req->host.p != NULL)
+		req->headers[req->n_headers++] =
+		        (struct bw_res_header){ BW_STR("host"), req->host };
+}
+
+static void set_id(struct bw_req *req)
+{
+	static const char hex[] = "0123456789abcdef";
+	uint64_t          id = http_server.next_id++;
+
+	req->id = id;
+	for (int i = 15; i >= 0; i--, id >>= 4)
+		req->id_text[i] = hex[id & 15];
+}
+
+/* What every request has, refused or not. */
+static struct bw_req *new_request(h2o_req_t *h2o)
+{
+	struct bw_req     *req = request_new();
+	const struct conn *c = conn_of(h2o);
+
+	set_id(req);
+	req->started_us = loop_now_us();
+	req->deadline_us = req->started_us + http_server.settings->request_timeout_ms * 1000;
+	req->method = request_dup(req, (struct bw_str){ h2o->input.method.base, h2o->input.method.len });
+	req->head_only = bw_str_eq(req->method, BW_STR("HEAD"));
+	req->http10 = h2o->version < 0x101;
+	req->management = c->management;
+	req->remote_addr = request_dup(req, (struct bw_str){ c->remote, c->n_remote });
+	transport_attach(req, h2o);
+	return req;
+}
+
+/* False: the target is not a path. */
+static bool copy_head(struct bw_req *req, h2o_req_t *h2o)
+{
+	struct bw_str target = { h2o->input.path.base, h2o->input.path.len };
+	h2o_iovec_t   host = h2o->input.authority;
+	struct path_target t;
+
+	target = request_dup(req, target);
+	req->uri = target;
+	if (path_canonical(&req->arena, target, &t) != BW_OK)
+		return false;
+	if (t.query.p != NULL)
+		((char *)(uintptr_t)t.query.p)[-1] = 0; /* our copy; uri and path end here */
+	req->uri = t.uri;
+	req->query = t.query;
+	req->path = t.path;
+	req->params = t.params;
+	req->scheme = BW_STR("http");
+	if (t.authority.p != NULL)
+		req->host = request_dup(req, t.authority); /* RFC 9112 3.2.2: Host is ignored then */
+	else if (h2o->hostconf == NULL || host.base != h2o->hostconf->authority.hostport.base)
+		req->host = request_dup(req, (struct bw_str){ host.base, host.len });
+	req->body_in = (const uint8_t *)h2o->entity.base;
+	req->body_length = h2o->entity.len;
+	copy_headers(req, h2o);
+	return true;
+}
+
+/* An answer without a servlet. */
+static void answer(struct bw_req *req, int status, bool close)
+{
+	response_builtin_page(req, status);
+	transport_answer(req, close);
+}
+
+static int on_req(h2o_handler_t *self, h2o_req_t *h2o)
+{
+	const struct guard_answer *refusal = guard_refusal(h2o);
+	struct bw_req             *req = new_request(h2o);
+
+	(void)self;
+	loop_active();
+	HTTP_COUNT(requests, 1);
+	if (refusal != NULL) {
+		HTTP_COUNT(refused, 1);
+		log_info(req->id, "refused: %s (from %s)", refusal->why, req->remote_addr.p);
+		answer(req, refusal->status, true);
+		return 0;
+	}
+	if (h2o_memis(h2o->input.path.base, h2o->input.path.len, H2O_STRLIT("*")) &&
+	    bw_str_eq(req->method, BW_STR("OPTIONS"))) {
+		req->uri = BW_STR("*");
+		transport_answer(req, false);
+		return 0;
+	}
+	if (!copy_head(req, h2o)) {
+		HTTP_COUNT(refused, 1);
+		answer(req, 400, true);
+		return 0;
+	}
+	if (http_server.in_requests >= http_server.settings->max_requests) {
+		answer(req, 503, false);
+		return 0;
+	}
+	http_server.in_requests++;
+	HTTP_COUNT(in_requests, 1);
+	if (!request_start(req, http_server.config.serve)) {
+		http_server.in_requests--;
+		HTTP_COUNT(in_requests, -1);
+		answer(req, 503, false);
+	}
+	return 0;
+}
+
+static void configure(void)
+{
+	const struct gateway_settings *s = http_server.settings;
+	h2o_globalconf_t              *g = &http_server.global;
+	h2o_hostconf_t                *host;
+
+	h2o_config_init(g);
+	g->server_name = h2o_iovec_init(H2O_STRLIT("Boardwalk"));
+	g->http1.req_timeout = REQ_TIMEOUT_MS;
+	g->http1.upgrade_to_http2 = 0;
+	g->max_request_entity_size = SIZE_MAX - 1; /* the guard is what limits */
+	host = h2o_config_register_host(g, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =
+	        on_req;
+	h2o_socket_buffer_mmap_settings.threshold = SPOOL_THRESHOLD;
+	if (s->spool != NULL && s->spool[0] != 0 &&
+	    (size_t)snprintf(h2o_socket_buffer_mmap_settings.fn_template, FILENAME_MAX, "%s/body.XXXXXX",
+	                     s->spool) >= FILENAME_MAX)
+		fatalx("gateway.spool is too long");
+}
+
+void http_init(const struct http_config *config)
+{
+	const struct gateway_settings *s = config->settings;
+	h2o_evloop_t                  *loop;
+
+	memset(&http_server, 0, sizeof(http_server));
+	http_server.config = *config;
+	http_server.settings = s;
+	if (getrandom(&http_server.next_id, sizeof(http_server.next_id), 0) !=
+	    sizeof(http_server.next_id))
+		fatal("getrandom");
+	guard_init(s->max_head, s->max_target, s->max_body);
+	loop = loop_init(s->spin_us, config->shared);
+	guard_probe(loop);
+	configure();
+	h2o_context_init(&http_server.context, loop, &http_server.global);
+	http_server.accept = (h2o_accept_ctx_t){ .ctx = &http_server.context,
+		                                 .hosts = http_server.global.hosts };
+	accesslog_init(s->access_log);
+	conns_init();
+	transport_init();
+}
+
+void http_run(void)
+{
+	if (http_server.config.public_fd >= 0)
+		conns_listen(http_server.config.public_fd, false);
+	if (http_server.config.management_fd >= 0)
+		conns_listen(http_server.config.management_fd, true);
+	while (!http_server.stopping)
+		loop_turn();
+	/* A connection that is being answered says "close" and ends with the answer. */
+	while (!http_server.at_once && (conns_open() > 0 || http_server.in_requests > 0)) {
+		conns_close(false);
+		loop_turn();
+	}
+	conns_close(true);
+	for (int i = 0; i < LAST_TURNS && conns_open() > 0; i++)
+		loop_turn();
+}
+
+void http_stop(void)
+{
+	if (http_server.stopping)
+		http_server.at_once = true;
+	http_server.stopping = true;
+	conns_stop_accepting();
+}
+
+void http_done(void)
+{
+	transport_done();
+	conns_done();
+	accesslog_done();
+	h2o_context_dispose(&http_server.context);
+	h2o_config_dispose(&http_server.global);
+	loop_done();
+	request_pool_done();
+}
