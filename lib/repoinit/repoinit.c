@@ -305,14 +305,18 @@ static bool parse_create_user(struct parser *p, struct repoinit_statement *s)
 	return parse_line_end(p);
 }
 
-/* Over the fixed words of a form if the text goes on with them; otherwise p is as it was. */
-static bool match_form(struct parser *p, const struct form *form)
+/* Over the fixed words of a form if the text goes on with them; otherwise p is as it was, and
+ * *farthest the word that fits no form, if it is farther than the one there. */
+static bool match_form(struct parser *p, const struct form *form, struct token *farthest)
 {
 	struct parser at = *p;
 
-	for (size_t i = 0; i < sizeof(form->words) / sizeof(*form->words) && form->words[i]; i++)
+	for (size_t i = 0; i < sizeof(form->words) / sizeof(*form->words) && form->words[i]; i++) {
+		if (at.token.p > farthest->p)
+			*farthest = at.token;
 		if (!parse_is(&at, form->words[i]) || !parse_next(&at))
 			return false;
+	}
 	*p = at;
 	return true;
 }
@@ -322,15 +326,18 @@ static bool parse_statement(struct parser *p, struct repoinit_statement **ret)
 	struct repoinit_statement *s = arena_zalloc(&p->script->arena, sizeof(*s));
 	const struct form         *form = forms;
 	struct repoinit_error      ignored, *error = p->error;
+	struct token               farthest = p->token;
 	bool                       matched = false;
 
 	s->at = p->token.at;
 	p->error = &ignored; /* a lexical error behind a fixed word is met again by the form's function */
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms) && !matched; i++)
-		matched = match_form(p, form = &forms[i]);
+		matched = match_form(p, form = &forms[i], &farthest);
 	p->error = error;
-	if (!matched)
+	if (!matched) {
+		p->token = farthest;
 		return parse_wrong(p, "a statement");
+	}
 	if (form->parse == NULL) {
 		const char *const *w = form->words;
 

@@ -1,0 +1,32 @@
+/* embedded.c - the assembler reads the files in, so that no build step has to quote them.
+ *
+ * A new migration is a row here, a line in CMakeLists.txt (so that a change of the file rebuilds
+ * this one), and a new SCHEMA_VERSION. Rows are only ever added at the end.
+ * Owns, runs in, fails with: nothing. Tests: tests/unit/cli/embedded_test.c. */
+#include "embedded.h"
+
+#include <base/schema_version.h>
+
+#define EMBED(symbol, file) \
+	__asm__(".pushsection .rodata\n" \
+	        ".globl " #symbol "\n" #symbol ":\n" \
+	        ".incbin \"" SOURCE_FOLDER "/" file "\"\n" \
+	        ".globl " #symbol "_end\n" #symbol "_end:\n" \
+	        ".byte 0\n" \
+	        ".popsection\n"); \
+	extern const char symbol[], symbol##_end[]
+
+EMBED(migration_0001, "migrations/0001_auth.sql");
+EMBED(migration_0002, "migrations/0002_repo.sql");
+EMBED(base_repoinit, "conf/base.repoinit");
+
+const struct embedded_file embedded_migrations[] = {
+	{ "0001_auth.sql", migration_0001, migration_0001_end },
+	{ "0002_repo.sql", migration_0002, migration_0002_end },
+};
+const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
+_Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,
+               "one migration per schema version");
+
+const struct embedded_file embedded_base_repoinit = { "base.repoinit", base_repoinit,
+	                                              base_repoinit_end };

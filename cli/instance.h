@@ -1,0 +1,38 @@
+/* instance.h - one Boardwalk on this machine: its data folder, its run folder, its lock, and who may
+ * do what to its database.
+ *
+ *   DATA/boardwalk.lock    held by the supervisor as long as it lives: "PID RUN"
+ *   DATA/postgresql/       the private cluster        DATA/keys/handle.key
+ *   DATA/admin-password    of the first start         DATA/spool/  large request bodies
+ *   RUN/pg, RUN/auth, RUN/repo   sockets              RUN/status   the processes, for `status`
+ *
+ * RUN has a short path, since a socket's path has at most 107 octets and DATA may be deeper. */
+#pragma once
+#include "cli.h"
+
+#include <sys/types.h>
+
+struct instance {
+	const struct cli_settings *settings; /* borrowed */
+	char  *data, *run;     /* absolute; owned, like all strings here */
+	char  *owner_conninfo; /* DATABASE_URL, or the private cluster's socket */
+	char  *auth_conninfo, *repo_conninfo; /* what one process each is given */
+	bool   private_cluster; /* no DATABASE_URL */
+	bool   separated;       /* we are root: each process has its own user */
+	int    lock;            /* descriptor; -1: not held */
+	pid_t  supervisor;      /* who holds it, 0: nobody (instance_find) */
+};
+
+/* The instance of an existing data folder, for the short commands. With a foreign server no folder
+ * is needed. False after a line on stderr; *ret is then done already. */
+bool instance_find(struct instance *ret, const struct cli_settings *settings);
+/* The same for `up`: makes the folders with their owners and takes the lock. */
+bool instance_make(struct instance *ret, const struct cli_settings *settings);
+void instance_done(struct instance *instance);
+/* Root becomes the owner of the private cluster, for good: it lets nobody else in. */
+bool instance_become_owner(const struct instance *instance);
+/* Ids of a user by name; the caller's own if the processes are not separated. */
+bool instance_user(const struct instance *instance, const char *name, uid_t *ret_uid, gid_t *ret_gid);
+
+/* The value of a variable or of the file that NAME_FILE names; NULL if neither is set. Owned. */
+bool secret_variable(const char *name, char **ret_value);

@@ -1,0 +1,7 @@
+/* value.h - property values in the form the database holds them. */
+#pragma once
+#include <base/buf.h>
+#include <repoinit/repoinit.h>
+
+/* Appends {"TAG":value} or {"TAG":[value, ...]} and a NUL: the typed form of repo.property_set. */
+void value_put(struct buf *out, const struct repoinit_property *property);
