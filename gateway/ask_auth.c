@@ -27,7 +27,6 @@ static int take_handle(void *arg, const struct wire_frame *f)
 	r->sequence = handle_sequence(handle->data);
 	/* Auth's channel is closed with repo's, so its answers are for the connection there is now. */
 	r->connection = ask_connection();
-	wire_message_done(&m, false);
 	return BW_OK;
 }
 

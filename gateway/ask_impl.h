@@ -18,7 +18,7 @@ int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 /* A message without an answer. */
 int ask_tell(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m);
 
-/* Parses an answer or ends the process. Free with wire_message_done. */
+/* Parses an answer or ends the process. */
 void ask_parse(const struct wire_frame *f, struct wire_message *ret);
 
 /* Numbers the connections to repo: a handle is good for one of them. 0: none yet. */

@@ -89,7 +89,6 @@ static int take_found(void *arg, const struct wire_frame *f)
 		*found->resolved = answer->resolved;
 	if (found->types)
 		*found->types = f->types;
-	wire_message_done(&m, false);
 	return BW_OK;
 }
 
@@ -155,7 +154,6 @@ static int take_page(void *arg, const struct wire_frame *f)
 	if (at != answer->records.len)
 		fatalx("malformed RESOURCE_PAGE");
 	page->more = answer->more;
-	wire_message_done(&m, false);
 	return BW_OK;
 }
 

@@ -140,7 +140,6 @@ static int failed_code(const struct wire_frame *f)
 	if (wire_message_get(f, &m) != BW_OK)
 		return 0;
 	code = m.u->failed.code;
-	wire_message_done(&m, false);
 	return code < 0 && wire_err_text(code) ? code : 0;
 }
 

@@ -178,7 +178,6 @@ static void take_hello(struct wire_chan *ch, const struct wire_frame *f)
 		ch->ops->on_hello(ch, (struct bw_str){ (const char *)hello->channel.data,
 		                                       hello->channel.len });
 	}
-	wire_message_done(&m, false);
 }
 
 /* ---- reading ---- */

@@ -1,12 +1,9 @@
-/* messages.c - the rows of messages.def as a table, the frame header, and the reading of payloads.
+/* messages.c - the rows of messages.def as a table, and the frame header. Payloads: payload.c.
  *
- * Owns: nothing; a struct wire_message is its caller's until wire_message_done.
- * Runs in: gateway, auth, repo, on the loop; never blocks.
+ * Owns: nothing. Runs in: gateway, auth, repo, on the loop; never blocks.
  * Fails with: BW_EPROTO, for the caller to close the connection on.
  * Tests: tests/unit/wire/messages_test.c, and every row in tests/wire/rows_test.c. */
 #include <wire/messages.h>
-#include <base/fatal.h>
-#include <sodium.h>
 #include <wire/octets.h>
 
 /* The fields of each row. The preprocessor cannot lower a name, so a row has a line here as well;
@@ -112,73 +109,4 @@ void wire_header_put(uint8_t *p, const struct wire_frame *f)
 	put_u64(p + 24, f->acl);
 	put_u16(p + 32, (uint16_t)f->id);
 	put_u16(p + 34, (uint16_t)f->flags);
-}
-
-/* ---- payloads: protobuf-c, with its memory inside the message ---- */
-
-struct overflow {
-	struct overflow *next;
-	size_t           size;
-	_Alignas(16) uint8_t mem[];
-};
-
-static void *message_alloc(void *arg, size_t n)
-{
-	struct wire_message *m = arg;
-	size_t               at = (m->used + 15) & ~(size_t)15;
-	struct overflow     *o;
-
-	if (n <= sizeof(m->mem) && at <= sizeof(m->mem) - n) {
-		m->used = at + n;
-		return m->mem + at;
-	}
-	/* At most a few of these: a payload is at most a frame, and no field of it is repeated. */
-	o = xmalloc(sizeof(*o) + n);
-	o->next = m->overflow;
-	o->size = n;
-	m->overflow = o;
-	return o->mem;
-}
-
-static void message_release(void *arg, void *p)
-{
-	(void)arg;
-	(void)p; /* all at once, in wire_message_done */
-}
-
-int wire_message_get(const struct wire_frame *f, struct wire_message *ret)
-{
-	ProtobufCAllocator     allocator = { message_alloc, message_release, ret };
-	const struct wire_row *row = wire_row(f->id);
-	ProtobufCMessage      *m;
-
-	ret->u = NULL;
-	ret->used = 0;
-	ret->overflow = NULL;
-	if (!row)
-		return BW_EPROTO;
-	m = protobuf_c_message_unpack(row->fields, &allocator, f->length, f->payload);
-	if (!m || m->n_unknown_fields > 0) {
-		wire_message_done(ret, wire_is_secret(f->id));
-		return BW_EPROTO;
-	}
-	ret->u = (void *)m;
-	return BW_OK;
-}
-
-void wire_message_done(struct wire_message *m, bool wipe)
-{
-	struct overflow *o = m->overflow, *next;
-
-	if (wipe)
-		sodium_memzero(m->mem, m->used);
-	for (; o; o = next) {
-		next = o->next;
-		if (wipe)
-			sodium_memzero(o->mem, o->size);
-		free(o);
-	}
-	m->u = NULL;
-	m->used = 0;
-	m->overflow = NULL;
 }

@@ -54,7 +54,7 @@ struct wire_frame {
 const struct wire_row *wire_row(unsigned id);
 /* The text of err.h for BW_OK or a BW_E*; NULL for a number that is none. */
 const char *wire_err_text(int err);
-/* Payloads of this id hold a password: the buffers they went through are wiped. */
+/* Payloads of this id hold a password: channels wipe the buffers they went through. */
 bool wire_is_secret(enum wire_id id);
 /* Reads a header; BW_EPROTO if the id is unknown, the direction wrong, the length over the row's
  * maximum, the flags nonsense, or a counter set that is not repo's. payload is set to p + WIRE_HEADER. p has at least WIRE_HEADER
@@ -62,28 +62,27 @@ bool wire_is_secret(enum wire_id id);
 int  wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret);
 void wire_header_put(uint8_t *p, const struct wire_frame *f);
 
-/* Parses a payload into the message of its row: memory from a 4 KiB buffer inside *m, else the
- * heap; free with wire_message_done. BW_EPROTO: truncated, lengthened, unknown or missing field. */
+/* Reads a payload into the message of its row. Exactly what protobuf-c writes for a message is taken:
+ * BW_EPROTO for a missing, repeated, misplaced or unknown field, a number that is longer than it need
+ * be, anything cut or added. Bytes fields point into the payload: they are borrowed as long as it is,
+ * have no NUL behind them, and are NULL where absent. u is NULL on failure. */
+union wire_any {
+	ProtobufCMessage                base;
+	Bw__Wire__AuthenticateBasic     authenticate_basic;
+	Bw__Wire__AuthenticateAnonymous authenticate_anonymous;
+	Bw__Wire__AuthenticateService   authenticate_service;
+	Bw__Wire__ResolverHandle        resolver_handle;
+	Bw__Wire__ResourceResolve       resource_resolve;
+	Bw__Wire__ResourceGet           resource_get;
+	Bw__Wire__ResourceChildren      resource_children;
+	Bw__Wire__HandleClose           handle_close;
+	Bw__Wire__ResourceFound         resource_found;
+	Bw__Wire__ResourcePage          resource_page;
+	Bw__Wire__Hello                 hello;
+	Bw__Wire__Failed                failed;
+};
 struct wire_message {
-	union {
-		ProtobufCMessage                base;
-		Bw__Wire__AuthenticateBasic     authenticate_basic;
-		Bw__Wire__AuthenticateAnonymous authenticate_anonymous;
-		Bw__Wire__AuthenticateService   authenticate_service;
-		Bw__Wire__ResolverHandle        resolver_handle;
-		Bw__Wire__ResourceResolve       resource_resolve;
-		Bw__Wire__ResourceGet           resource_get;
-		Bw__Wire__ResourceChildren      resource_children;
-		Bw__Wire__HandleClose           handle_close;
-		Bw__Wire__ResourceFound         resource_found;
-		Bw__Wire__ResourcePage          resource_page;
-		Bw__Wire__Hello                 hello;
-		Bw__Wire__Failed                failed;
-	} *u;
-	size_t  used;
-	void   *overflow; /* list of heap blocks */
-	_Alignas(16) uint8_t mem[4096];
+	union wire_any *u;
+	union wire_any  any; /* what u points to */
 };
 int  wire_message_get(const struct wire_frame *f, struct wire_message *ret);
-/* Frees, and wipes the buffer if wipe (it may have held a password). */
-void wire_message_done(struct wire_message *m, bool wipe);

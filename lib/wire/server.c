@@ -156,7 +156,6 @@ static void on_frame(struct wire_chan *ch, const struct wire_frame *f)
 		return;
 	}
 	s->ops->on_message(p->conn, &q, &m);
-	wire_message_done(&m, true);
 }
 
 static void on_batch(struct wire_chan *ch)
