@@ -17,6 +17,7 @@
 #include "engine/mount.h"
 #include "engine/select.h"
 #include "request.h"
+#include "whiteboard/attr.h"
 #include "whiteboard/whiteboard.h"
 
 /* ---- nobody is registered ---- */
@@ -143,30 +144,18 @@ static struct mount_servlet *find_handler(struct bw_req *req, const struct error
 
 /* ---- calling it ---- */
 
-/* An attribute of the server's; an absent value sets nothing. */
-static void set_attribute(struct bw_req *req, const char *name, struct bw_str value)
-{
-	struct req_attr *attr;
-
-	if (value.p == NULL)
-		return;
-	attr = arena_alloc(&req->arena, sizeof(*attr));
-	*attr = (struct req_attr){ req->attrs, bw_str(name), value };
-	req->attrs = attr;
-}
-
 static void set_attributes(struct bw_req *req, const struct error *e)
 {
 	const char *status = arena_printf(&req->arena, "%d", e->status);
 
-	set_attribute(req, "jakarta.servlet.error.status_code", bw_str(status));
-	set_attribute(req, "jakarta.servlet.error.message", e->text);
-	set_attribute(req, "jakarta.servlet.error.request_uri", req->uri);
-	set_attribute(req, "jakarta.servlet.error.query_string", req->query);
-	set_attribute(req, "jakarta.servlet.error.method", req->method);
-	set_attribute(req, "jakarta.servlet.error.servlet_name", req->servlet_name);
-	set_attribute(req, "jakarta.servlet.error.exception", e->name);
-	set_attribute(req, "jakarta.servlet.error.exception_type", e->name);
+	attr_set(req, "jakarta.servlet.error.status_code", bw_str(status));
+	attr_set(req, "jakarta.servlet.error.message", e->text);
+	attr_set(req, "jakarta.servlet.error.request_uri", req->uri);
+	attr_set(req, "jakarta.servlet.error.query_string", req->query);
+	attr_set(req, "jakarta.servlet.error.method", req->method);
+	attr_set(req, "jakarta.servlet.error.servlet_name", req->servlet_name);
+	attr_set(req, "jakarta.servlet.error.exception", e->name.p != NULL ? e->text : BW_ABSENT);
+	attr_set(req, "jakarta.servlet.error.exception_type", e->name);
 }
 
 /* Headers that RFC 9110 ties to a status outlive the reset: a 405 without Allow would be wrong. */
