@@ -260,6 +260,8 @@ char **cluster_arguments(const struct instance *instance, const char *server)
 		xstrdup("log_destination=stderr"),
 		xstrdup("-c"),
 		xstrdup("logging_collector=off"),
+		xstrdup("-c"),
+		xstrdup("log_checkpoints=off"),
 		NULL,
 	};
 	char **copy = xmalloc(sizeof(arguments));

@@ -221,20 +221,23 @@ static void instance_init(struct instance *instance, const struct cli_settings *
 /* The lock file says where the run folder is, the kernel says who holds it. */
 static bool read_lock(struct instance *instance)
 {
-	char         *file = xasprintf("%s/boardwalk.lock", instance->data);
+	char         *file = xasprintf("%s/supervisor.pid", instance->data);
 	struct flock  lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char          run[PATH_MAX];
+	char          line[PATH_MAX + 32];
 	int           fd = open(file, O_RDONLY | O_CLOEXEC);
 	ssize_t       n = -1;
 
 	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
 		instance->supervisor = lock.l_pid;
-		n = read(fd, run, sizeof(run) - 1);
+		n = read(fd, line, sizeof(line) - 1);
 	}
 	if (n > 0) {
-		run[n] = '\0';
-		run[strcspn(run, "\n")] = '\0';
-		instance->run = xstrdup(run);
+		const char *run;
+
+		line[n] = '\0';
+		line[strcspn(line, "\n")] = '\0';
+		run = strchr(line, ' ');
+		instance->run = run != NULL ? xstrdup(run + 1) : NULL;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -261,7 +264,7 @@ bool instance_find(struct instance *ret, const struct cli_settings *settings)
 
 static bool take_lock(struct instance *instance)
 {
-	char        *file = xasprintf("%s/boardwalk.lock", instance->data);
+	char        *file = xasprintf("%s/supervisor.pid", instance->data);
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	bool         done = false;
 
@@ -273,7 +276,8 @@ static bool take_lock(struct instance *instance)
 		fcntl(instance->lock, F_GETLK, &lock);
 		complain("%s is in use by process %ld; `boardwalk stop --data %s` ends it",
 		         instance->data, (long)lock.l_pid, instance->data);
-	} else if (ftruncate(instance->lock, 0) != 0 || dprintf(instance->lock, "%s\n", instance->run) < 0)
+	} else if (ftruncate(instance->lock, 0) != 0 || 
+	         dprintf(instance->lock, "%ld %s\n", (long)getpid(), instance->run) < 0)
 		complain_errno("%s", file);
 	else
 		done = true;

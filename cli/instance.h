@@ -1,7 +1,7 @@
 /* instance.h - one Boardwalk on this machine: its data folder, its run folder, its lock, and who may
  * do what to its database.
  *
- *   DATA/boardwalk.lock    held by the supervisor as long as it lives: "PID RUN"
+ *   DATA/supervisor.pid    "PID RUN"; locked by the supervisor as long as it lives
  *   DATA/postgresql/       the private cluster        DATA/keys/handle.key
  *   DATA/admin-password    of the first start         DATA/spool/  large request bodies
  *   RUN/pg, RUN/auth, RUN/repo   sockets              RUN/status   the processes, for `status`
