@@ -1,0 +1,134 @@
+/* gateway.c - boardwalk-gateway: the open port. Servlets run here.
+ *
+ * Holds no key, no password, no SQL: what it knows of users and content it asks of boardwalk-auth and
+ * boardwalk-repo. Refuses what is not clean HTTP (http/guard.c). This file is the start; then the
+ * process becomes the parent of N workers, each with its own listening socket and its own registry.
+ *
+ *     gateway (parent.c) ---fork---> worker 0 .. N-1 (worker.c)
+ *                                      http -> whiteboard -> engine -> servlet -> ask auth, ask repo
+ *
+ * SIGTERM: requests end, then the process; a second one: at once.
+ * Owns: settings, sockets, the counters' mapping. Runs in: the parent. Fails with: a fatal line.
+ * Tests: tests/system. */
+#include "listeners.h"
+#include "parent.h"
+#include "settings.h"
+#include "shared.h"
+
+#include <base/fatal.h>
+#include <base/log.h>
+#include <base/sandbox.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void usage(FILE *out)
+{
+	fputs("usage: boardwalk-gateway [--config FILE] [--check | --help]\n\n", out);
+	conf_print(gateway_keys, gateway_n_keys, out);
+}
+
+/* Returns the file's name or NULL; may end the process. */
+static const char *parse_options(int argc, char **argv, bool *ret_check)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "check", no_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *file = NULL;
+	int         c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			file = optarg;
+			break;
+		case 'n':
+			*ret_check = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			usage(stderr);
+			exit(2);
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		exit(2);
+	}
+	return file;
+}
+
+static enum log_level log_level_of(const char *name)
+{
+	static const struct {
+		const char    *name;
+		enum log_level level;
+	} levels[] = {
+		{ "error", LOG_LEVEL_ERROR },
+		{ "warning", LOG_LEVEL_WARNING },
+		{ "info", LOG_LEVEL_INFO },
+		{ "debug", LOG_LEVEL_DEBUG },
+	};
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(levels[i].name, name) == 0)
+			return levels[i].level;
+	fatalx("gateway.log_level: \"%s\" is not error, warning, info or debug", name);
+}
+
+static void load_settings(const char *file, struct gateway_settings *ret)
+{
+	char err[512];
+
+	if (gateway_settings_load(file, ret, err, sizeof(err)) != 0)
+		fatalx("%s", err);
+	log_init("gateway", log_level_of(ret->log_level));
+}
+
+/* As many as there are cores that we may run on. */
+static uint32_t count_workers(const struct gateway_settings *s)
+{
+	cpu_set_t cores;
+
+	if (s->workers > 0)
+		return (uint32_t)s->workers;
+	if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
+		return 1;
+	return (uint32_t)CPU_COUNT(&cores);
+}
+
+int main(int argc, char **argv)
+{
+	struct gateway_settings settings;
+	struct listeners        listeners;
+	bool                    check_only = false;
+	const char             *file = parse_options(argc, argv, &check_only);
+	uint32_t                n;
+	int                     status;
+
+	log_init("gateway", LOG_LEVEL_INFO);
+	load_settings(file, &settings);
+	if (check_only) {
+		gateway_settings_done(&settings);
+		return 0;
+	}
+	if (getenv("BOARDWALK_DIE_WITH_PARENT") != NULL)
+		sandbox_die_with_parent();
+	n = count_workers(&settings);
+	listeners_open(&listeners, &settings, n);
+	sandbox_become(settings.user);
+	sandbox_harden();
+	status = parent_run(&settings, &listeners, shared_map(n));
+	listeners_close(&listeners);
+	gateway_settings_done(&settings);
+	log_info(0, "stopped");
+	return status;
+}

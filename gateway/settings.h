@@ -19,9 +19,13 @@ struct gateway_settings {
 	char    *realm;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	struct conf_list search_path;  /* /apps/, /libs/ */
-	bool     http2;
 	char    *log_level;
 };
 
 extern const struct conf_key gateway_keys[];
 extern const size_t          gateway_n_keys;
+
+/* conf_load with the product's sections: 0, or -1 and "file:line: reason" in err. */
+int  gateway_settings_load(const char *file, struct gateway_settings *ret, char *err,
+                           size_t err_size);
+void gateway_settings_done(struct gateway_settings *s);

@@ -1,0 +1,203 @@
+/* worker.c - a worker: a registry, a whiteboard, an engine, a pair of connections to auth and repo, and
+ * the loop they share. Workers have nothing in common but the counters.
+ *
+ * Owns: all of the above, made in order and freed in reverse. Runs in: a child of gateway.c.
+ * Fails with: a fatal line at start; what is wrong with one bundle or one request stays there.
+ * Tests: tests/system. */
+#include "worker.h"
+
+#include "ask.h"
+#include "bundles.h"
+#include "engine/engine.h"
+#include "fiber.h"
+#include "http/http.h"
+#include "http/loop.h"
+#include "management.h"
+#include "offload.h"
+#include "request.h"
+#include "resolver.h"
+#include "security/security.h"
+#include "settings.h"
+#include "shared.h"
+#include "whiteboard/registry.h"
+#include "whiteboard/whiteboard.h"
+
+#include <base/fatal.h>
+#include <base/log.h>
+#include <base/sandbox.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define OFFLOAD_THREADS 4
+#define OFFLOAD_QUEUE   256
+#define OTHER_FILES     1024 /* descriptors besides connections */
+#define TRIM_MS         10000
+
+static struct loop_timer trim;
+
+static void serve(struct bw_req *req)
+{
+	if (req->management)
+		management_serve(req);
+	else
+		whiteboard_serve(req);
+	resolvers_close(req);
+}
+
+/* As a request would: mint a handle, read a resource that everyone may read. */
+static const char *probe(struct bw_req *req)
+{
+	struct bw_resolver *r = resolver_new(req, RESOLVER_ANONYMOUS);
+	struct bw_resource *res;
+
+	switch (resolver_mint(r)) {
+	case BW_OK:
+		break;
+	case BW_EGONE:
+		return "auth is away";
+	default:
+		return "auth does not mint";
+	}
+	switch (resolver_get(r, BW_STR("/system/health"), &res)) {
+	case BW_OK:
+		return NULL;
+	case BW_EGONE:
+		return "repo is away";
+	case BW_ENOTFOUND:
+		return "/system/health is missing";
+	default:
+		return "the database is away";
+	}
+}
+
+static void on_signal(void *arg)
+{
+	struct signalfd_siginfo info;
+	int                     fd = *(const int *)arg;
+
+	if (read(fd, &info, sizeof(info)) == sizeof(info))
+		http_stop();
+}
+
+/* A signal becomes an event of the loop: it cannot fall between looking and sleeping. */
+static int open_signals(void)
+{
+	sigset_t set;
+	int      fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN); /* a terminal sends it to all; the parent tells us */
+	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (fd < 0)
+		fatal("signalfd");
+	return fd;
+}
+
+static void on_trim(struct loop_timer *t)
+{
+	fiber_pool_trim();
+	loop_timer_link(t, TRIM_MS);
+}
+
+static void raise_limits(const struct gateway_settings *s)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		fatal("RLIMIT_NOFILE");
+	files.rlim_cur = s->max_connections + OTHER_FILES;
+	if (files.rlim_cur > files.rlim_max) {
+		log_warning(0, "gateway.max_connections is %llu, but only %llu descriptors are allowed",
+		            (unsigned long long)s->max_connections, (unsigned long long)files.rlim_max);
+		files.rlim_cur = files.rlim_max;
+	}
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		fatal("RLIMIT_NOFILE");
+}
+
+static void filter_calls(void)
+{
+	/* The peers are reached by name; large bodies are spooled; and what else servlets do. */
+	static const char *const allow[] = {
+		"socket", "connect", "openat", "unlink", "unlinkat", "ftruncate", "fallocate", "fstat",
+		"newfstatat", "statx", "access", "faccessat2", "readlink", "getdents64", "uname", "getuid",
+		"geteuid", "getgid", "getegid", "sendmmsg", "recvmmsg", "socketpair", "eventfd2", "pipe2",
+		"dup", "dup3", "ioctl", "sysinfo", "bind", NULL,
+	};
+	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", "ptrace", NULL };
+
+	sandbox_filter(allow, kill_for);
+}
+
+static void confine(const struct worker *w)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "gateway/%u", w->index);
+	prctl(PR_SET_NAME, name);
+	sandbox_die_with_parent();
+	if (getppid() != w->parent)
+		exit(1); /* it died before the kernel was asked to tell us */
+}
+
+int worker_run(const struct worker *w)
+{
+	const struct gateway_settings *s = w->settings;
+	struct shared_worker          *counters = &w->shared->worker[w->index];
+	struct registry               *registry;
+	struct loop_fd                *signals;
+	int                            signal_fd;
+	bool                           idle;
+
+	confine(w);
+	log_start();
+	signal_fd = open_signals();
+	raise_limits(s);
+	fiber_report_crashes();
+	fiber_pool_init(s->max_requests + 16);
+	http_init(&(struct http_config){ .settings = s, .shared = counters, .public_fd = w->public_fd,
+	                                 .management_fd = w->management_fd, .serve = serve });
+	signals = loop_fd_watch(signal_fd, on_signal, &signal_fd);
+	offload_init(OFFLOAD_THREADS, OFFLOAD_QUEUE);
+	trim.on_due = on_trim;
+	loop_timer_link(&trim, TRIM_MS);
+	registry = registry_new();
+	security_init(registry, s);
+	whiteboard_init(registry);
+	engine_init(registry, s);
+	management_init(w->shared, probe);
+	ask_init(s, counters);
+	bundles_load(registry, &s->bundles);
+	filter_calls();
+	atomic_store(&counters->started, 1);
+
+	idle = http_run();
+
+	if (!idle) {
+		log_warning(0, "stopped with requests still running");
+		log_stop();
+		return 0;
+	}
+	bundles_stop();
+	ask_done();
+	engine_done();
+	whiteboard_done();
+	security_done();
+	registry_free(registry);
+	offload_done();
+	loop_timer_unlink(&trim);
+	loop_fd_close(signals);
+	close(signal_fd);
+	http_done();
+	fiber_pool_done();
+	log_stop();
+	return 0;
+}

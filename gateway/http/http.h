@@ -19,9 +19,10 @@ struct http_config {
 
 /* Prepares the loop, so that loop.h works. Fatal if the guard is not in force. */
 void http_init(const struct http_config *config);
-/* Starts accepting and runs until http_stop. */
-void http_run(void);
+/* Starts accepting and runs until http_stop. False: requests are still running (in a thread of
+ * offload, say); nothing they can reach may be freed. */
+bool http_run(void);
 /* Shutdown mode 1: no new connections, requests end, then http_run returns; called again: at once. */
 void http_stop(void);
-/* After http_run: ends what is left and frees everything; loop.h does not work any more. */
+/* After http_run returned true: frees everything; loop.h does not work any more. */
 void http_done(void);

@@ -22,7 +22,7 @@
 
 #define REQ_TIMEOUT_MS   3600000 /* the sweep in conns.c is what limits */
 #define SPOOL_THRESHOLD  (1024 * 1024)
-#define LAST_TURNS       1000    /* of the loop at the end, for connections to close */
+#define LAST_MS          2000    /* at the end, for connections to close and fibers to unwind */
 
 struct http_server http_server;
 
@@ -229,8 +229,10 @@ void http_init(const struct http_config *config)
 	transport_init();
 }
 
-void http_run(void)
+bool http_run(void)
 {
+	uint64_t end_us;
+
 	if (http_server.config.public_fd >= 0)
 		conns_listen(http_server.config.public_fd, false);
 	if (http_server.config.management_fd >= 0)
@@ -243,8 +245,10 @@ void http_run(void)
 		loop_turn();
 	}
 	conns_close(true);
-	for (int i = 0; i < LAST_TURNS && conns_open() > 0; i++)
+	end_us = loop_now_us() + LAST_MS * 1000;
+	while ((conns_open() > 0 || http_server.in_requests > 0) && loop_now_us() < end_us)
 		loop_turn();
+	return conns_open() == 0 && http_server.in_requests == 0;
 }
 
 void http_stop(void)

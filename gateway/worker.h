@@ -1,0 +1,18 @@
+/* worker.h - one worker process of the gateway, between gateway.c, which forks it, and its parts. */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+struct gateway_settings;
+struct shared;
+
+struct worker {
+	const struct gateway_settings *settings;
+	struct shared                 *shared;
+	uint32_t                       index; /* in shared */
+	int                            public_fd, management_fd;
+	pid_t                          parent;
+};
+
+/* Everything the worker does, in the child after the fork. Returns its exit status. */
+int worker_run(const struct worker *w);
