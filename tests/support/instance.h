@@ -1,0 +1,54 @@
+/* instance.h - a whole private Boardwalk for a test: own folder below /tmp, own ports, own cluster,
+ * the demo's bundle and content. A start takes about a second.
+ *
+ * It ends with the test's process, however that ends. Whatever cannot be done ends the test with a
+ * line on stderr, the instance's log and abort(). */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct test_instance {
+	char     root[64];      /* everything is below it; removed by test_instance_stop */
+	char     data[256];
+	unsigned port;          /* of the gateway; management is port + 1 */
+	char     password[64];  /* of admin */
+	char     credentials[80]; /* "admin:PASSWORD" */
+	pid_t    supervisor;
+};
+
+struct test_instance_options {
+	const char        *config; /* YAML instead of the demo's; NULL: the demo's */
+	const char        *data;   /* the data folder, below root if not absolute; NULL: "data" */
+	const char *const *environment; /* "NAME=value" ..., NULL-terminated, added; may be NULL */
+	bool               without_demo; /* neither its bundle nor its content */
+	bool               ordinary;     /* as user nobody, if the test runs as root */
+};
+
+/* Starts and waits until it is ready. options: NULL for the demo. */
+void test_instance_start(struct test_instance *ret, const struct test_instance_options *options);
+/* The same in two steps: files and ports without a process; then the start, also again. False: it
+ * ended before it was ready; what it said is in root/log. */
+void test_instance_prepare(struct test_instance *ret, const struct test_instance_options *options);
+bool test_instance_up(struct test_instance *i, const struct test_instance_options *options);
+/* Ends it and waits for its end; the exit code of `up`. Twice is fine (then 0). */
+int  test_instance_end(struct test_instance *i);
+/* The end, and its files go as well. */
+void test_instance_stop(struct test_instance *i);
+
+/* The process named postgres, auth, repo or gateway, as `boardwalk status` says; 0: none. */
+pid_t test_instance_pid(const struct test_instance *i, const char *name);
+/* Waits until that process has another pid than before and /health/ready is 200. False after limit_ms. */
+bool  test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,
+                              unsigned limit_ms);
+/* Runs `boardwalk ARGUMENTS... --data DATA` (NULL-terminated) with input on standard input. Returns
+ * the exit code; *ret_output (may be NULL): stdout and stderr together, heap. */
+int   test_instance_cli(const struct test_instance *i, const char *input, char **ret_output,
+                        const char *const *arguments);
+/* `boardwalk repoinit -` with that script; a failure ends the test. */
+void  test_instance_repoinit(const struct test_instance *i, const char *script);
+/* Gives a user, made if necessary, that password. */
+void  test_instance_password(const struct test_instance *i, const char *user, const char *password);
+/* Whether text stands in the instance's log. */
+bool  test_instance_logged(const struct test_instance *i, const char *text);
+/* Milliseconds of the monotonic clock, for limits. */
+unsigned long long test_now_ms(void);
