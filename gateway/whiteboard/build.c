@@ -93,8 +93,12 @@ static void fail_kinds(struct build *b, const struct reading *r, unsigned kinds,
 		fail(b, READING_CONTEXT, r, code, &r->path, r->path.p ? 1 : 0);
 	if (kinds & (READING_SERVLET | READING_FILTER))
 		fail_patterns(b, r, code);
-	if (kinds & READING_ERROR_PAGE)
-		fail(b, READING_ERROR_PAGE, r, code, NULL, 0);
+	if (kinds & READING_ERROR_PAGE) {
+		struct bw_str items[PAGES_MAX_LOST];
+		size_t        n = pages_list(r, &b->s->arena, items);
+
+		fail(b, READING_ERROR_PAGE, r, code, items, n);
+	}
 }
 
 /* ---- bindings ---- */

@@ -22,6 +22,21 @@ static bool name_is_free(const struct snapshot_context *c, struct bw_str name)
 	return true;
 }
 
+size_t pages_list(const struct reading *r, struct arena *a, struct bw_str items[PAGES_MAX_LOST])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_codes && n < PAGES_MAX_LOST - 2; i++)
+		items[n++] = bw_str(arena_printf(a, "%d", r->codes[i]));
+	if (r->all_4xx)
+		items[n++] = BW_STR("4xx");
+	if (r->all_5xx)
+		items[n++] = BW_STR("5xx");
+	for (size_t i = 0; i < r->n_error_names && n < PAGES_MAX_LOST; i++)
+		items[n++] = r->error_names[i];
+	return n;
+}
+
 bool pages_wins(const struct snapshot_context *c, const struct reading *r)
 {
 	for (size_t i = 0; i < r->n_codes; i++)

@@ -5,6 +5,8 @@
 /* What one page can lose at most: its codes, two wildcards, its names. More are not listed. */
 #define PAGES_MAX_LOST 256
 
+/* Everything that r wants to be the page of, as text. Returns how many. */
+size_t pages_list(const struct reading *r, struct arena *a, struct bw_str items[PAGES_MAX_LOST]);
 /* Would r be the page of anything that is still free in c? */
 bool pages_wins(const struct snapshot_context *c, const struct reading *r);
 /* Enters a page for what is free; *lost gets what is not, as text. Returns how many those are. */

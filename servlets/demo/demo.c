@@ -105,10 +105,10 @@ struct place {
 
 static int offer(struct bw_bundle *self, const struct place *p)
 {
-	int err = bw_register_servlet(self, p->servlet, self,
-	                              BW_P_STRING(BW_CONTEXT_SELECT, "demo"),
-	                              BW_P_STRING(BW_SERVLET_PATTERN, p->pattern),
-	                              BW_P_STRING(BW_AUTH_REQUIREMENTS, p->open_pattern));
+	int err =
+		bw_register_servlet(self, p->servlet, self, BW_P_STRING(BW_CONTEXT_SELECT, "demo"),
+	                            BW_P_STRING(BW_SERVLET_PATTERN, p->pattern),
+	                            BW_P_STRING(BW_AUTH_REQUIREMENTS, p->open_pattern));
 
 	if (err == BW_OK)
 		err = bw_register_servlet(self, p->servlet, self,

@@ -15,10 +15,16 @@
 #include <stdlib.h>
 #include <whiteboard/attr.h>
 
-const struct bw_host *bw_host;
+const struct bw_host *bw_host; /* as BW_BUNDLE defines it */
 
-const char *const error_attributes[8] = { "status_code", "message",      "request_uri", "query_string",
-	                                  "method",      "servlet_name", "exception",   "exception_type" };
+void objects_start(void)
+{
+	bw_host = bundles_host();
+}
+
+const char *const error_attributes[8] = { "status_code",  "message",       "request_uri",
+	                                  "query_string", "method",        "servlet_name",
+	                                  "exception",    "exception_type" };
 
 struct object {
 	struct thing *thing;
@@ -216,7 +222,8 @@ static int run_action(struct action *x, const char *word)
 	fatalx("no such action: %s", word);
 }
 
-static int run_script(struct thing *t, const char *script, struct bw_req *req, struct bw_chain *chain)
+static int run_script(struct thing *t, const char *script, struct bw_req *req,
+                      struct bw_chain *chain)
 {
 	struct words  w = text_split(script, "+");
 	struct action x = { .thing = t, .req = req, .chain = chain };

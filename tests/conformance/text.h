@@ -4,9 +4,9 @@
 #include <stdbool.h>
 
 extern struct arena text_arena;
-#define text_dup(p, n)    arena_dup(&text_arena, p, n)
-#define text_printf(...)  arena_printf(&text_arena, __VA_ARGS__)
-#define text_alloc(n)     arena_zalloc(&text_arena, n)
+#define text_dup(p, n)   arena_dup(&text_arena, p, n)
+#define text_printf(...) arena_printf(&text_arena, __VA_ARGS__)
+#define text_alloc(n)    arena_zalloc(&text_arena, n)
 
 struct words {
 	char **items;

@@ -7,6 +7,7 @@
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct world world;
@@ -123,9 +124,9 @@ static bool fill(struct bw_req *req, struct words w)
 
 		if (!colon)
 			fatalx("no header: %s", w.items[i]);
-		req->headers[req->n_headers++] = (struct bw_res_header){
-			{ w.items[i], (size_t)(colon - w.items[i]) }, bw_str(colon + 1)
-		};
+		req->headers[req->n_headers++] =
+			(struct bw_res_header){ { w.items[i], (size_t)(colon - w.items[i]) },
+			                        bw_str(colon + 1) };
 	}
 	return true;
 }
@@ -233,7 +234,8 @@ static bool set_short(struct thing *t, const char *key, const char *value)
 	if (strcmp(key, "sel") == 0)
 		set_string(t, BW_CONTEXT_SELECT, text_printf("(%s=%s)", BW_CONTEXT_NAME, value));
 	else if (strcmp(key, "rank") == 0)
-		*prop(t, BW_SERVICE_RANKING) = (struct bw_prop)BW_P_INT(BW_SERVICE_RANKING, atoi(value));
+		*prop(t, BW_SERVICE_RANKING) =
+			(struct bw_prop)BW_P_INT(BW_SERVICE_RANKING, atoi(value));
 	else if (strcmp(key, "name") == 0)
 		set_string(t, by_kind(t, BW_SERVLET_NAME, BW_FILTER_NAME), text_value(value));
 	else if (strcmp(key, "page") == 0)
@@ -295,16 +297,17 @@ static void want_params(struct thing *t)
 
 static void do_register(struct thing *t)
 {
-	const char *const interface = t->kind == 'F'   ? BW_FILTER
-	                              : t->kind == 'C' ? BW_CONTEXT_HELPER
-	                                               : BW_SERVLET;
+	const char *const        interface = t->kind == 'F'   ? BW_FILTER
+	                                     : t->kind == 'C' ? BW_CONTEXT_HELPER
+	                                                      : BW_SERVLET;
 	struct bw_service_object o = thing_object(t);
 
 	want_params(t);
-	if (registry_register(world.registry, t->bundle, (const char *const[]){ interface, NULL }, &o,
-	                      t->props, t->n_props, &t->service) != BW_OK)
+	if (registry_register(world.registry, t->bundle, (const char *const[]){ interface, NULL },
+	                      &o, t->props, t->n_props, &t->service) != BW_OK)
 		fatalx("%s cannot be registered", t->label);
-	t->id = service_id(t->service);
+	if (t->service) /* its own init may have unregistered it */
+		t->id = service_id(t->service);
 }
 
 static struct thing *thing_new(char kind, const char *label)
@@ -324,8 +327,8 @@ static struct thing *thing_new(char kind, const char *label)
 static void step_context(struct words w)
 {
 	char         *at = strchr(w.items[1], '@');
-	struct thing *t = thing_new('C', text_dup(w.items[1], at ? (size_t)(at - w.items[1])
-	                                                         : strlen(w.items[1])));
+	struct thing *t = thing_new(
+		'C', text_dup(w.items[1], at ? (size_t)(at - w.items[1]) : strlen(w.items[1])));
 
 	if (t->label[0])
 		set_string(t, BW_CONTEXT_NAME, text_value(t->label));
@@ -363,6 +366,7 @@ static void step_unregister(const char *label)
 	struct thing      *t = world_thing(label);
 	struct bw_service *s = t->service;
 
+	t->id = service_id(s);
 	t->service = NULL;
 	registry_unregister(s);
 }
@@ -385,25 +389,37 @@ void world_step(const char *step)
 		fatalx("no such step: %s", step);
 }
 
-void world_reset(void)
+static void end_server(void)
 {
-	static bool started;
-
-	if (!started) {
-		arena_init(&text_arena);
-		fiber_pool_init(64);
-		request_on_stop(on_stop);
-		started = true;
-	}
 	while (serving)
 		resume();
 	if (world.registry) {
 		whiteboard_done();
 		registry_free(world.registry);
 	}
+	world.registry = NULL;
+}
+
+void world_reset(void)
+{
+	if (!text_arena.chunk) {
+		arena_init(&text_arena);
+		fiber_pool_init(64);
+		request_on_stop(on_stop);
+		objects_start();
+	}
+	end_server();
 	world.registry = registry_new();
 	world.things = NULL;
 	bundles_use(world.registry);
 	whiteboard_init(world.registry);
 	world_mark();
+}
+
+void world_done(void)
+{
+	end_server();
+	request_pool_done();
+	fiber_pool_done();
+	arena_done(&text_arena);
 }

@@ -22,8 +22,8 @@ struct thing {
 	char              *on_init; /* init=: what it does in init */
 	bool               init_fails, factory, gives_null;
 	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
-	struct words       params;   /* init parameters it looks for: their names and values in turn */
-	unsigned           made, released;
+	struct words params; /* init parameters it looks for: their names and values in turn */
+	unsigned     made, released;
 };
 
 /* What a servlet saw. */
@@ -34,11 +34,11 @@ struct seen {
 extern const char *const error_attributes[8];
 
 struct answer {
-	struct answer *next;
-	struct bw_req *req; /* NULL once it is complete */
-	int            status;
-	char          *body;
-	bool           truncated;
+	struct answer        *next;
+	struct bw_req        *req; /* NULL once it is complete */
+	int                   status;
+	char                 *body;
+	bool                  truncated;
 	struct bw_res_header *headers;
 	size_t                n_headers;
 	struct seen           seen;
@@ -53,7 +53,9 @@ extern struct world {
 	uint64_t         count;   /* change count at world_mark */
 } world;
 
+/* A fresh server; one that was there is ended. */
 void world_reset(void);
+void world_done(void);
 /* Logs and the change count start anew. */
 void world_mark(void);
 /* One step; fatal on one that cannot be read. */
@@ -65,6 +67,8 @@ struct thing  *world_thing(const char *label);
 /* Appends to a log: ", " between the entries. */
 void world_log(char **log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* objects.c: takes the host table, as a bundle's start does. */
+void objects_start(void);
 /* objects.c: the type table and the factory for a thing. */
 struct bw_service_object thing_object(struct thing *t);
 /* The answer being served. */

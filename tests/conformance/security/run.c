@@ -28,7 +28,7 @@ static void verdict(const char *id, bool good, const char *detail)
 	printf("%s: %s\n", id, detail);
 }
 
-/* Cuts text at each separator, which is longer than one octet's worth; returns the number of items. */
+/* Cuts text at each separator; returns the number of items. */
 static size_t split(char *text, const char *separator, char **items, size_t max)
 {
 	size_t n = 0;
@@ -193,14 +193,16 @@ static void parse_headers(char *text, const char **headers, char *basic, size_t 
 static const char *check_headers(const struct bw_req *req, char *text)
 {
 	char  *items[MAX_ITEMS];
-	size_t n = split(text, "; ", items, MAX_ITEMS);
+	size_t n = strcmp(text, "-") != 0 ? split(text, "; ", items, MAX_ITEMS) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		char         *equals = strchr(items[i], '=');
 		size_t        length = strlen(items[i]);
 		struct bw_str value;
 
-		if (equals == NULL && items[i][length - 1] == '!') {
+		if (equals == NULL && items[i][length - 1] != '!')
+			fatalx("%s: neither = nor !", items[i]);
+		if (equals == NULL) {
 			items[i][length - 1] = '\0';
 			if (fake_response_header(req, items[i]).p != NULL)
 				return items[i];

@@ -1,0 +1,194 @@
+/* The repoinit parser against its rows: each row's script is parsed and what came out, written as one
+ * line, is compared with what the row wants.
+ *
+ * Usage: conformance_repoinit FILE... ; the files explain their lines. Fails if a row fails, if a
+ * line is not understood, or if there was none. */
+#include <base/buf.h>
+#include <errno.h>
+#include <repoinit/repoinit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned passed, failed;
+
+/* ---- what came out, as text ---- */
+
+static void put_words(struct buf *out, const struct repoinit_word *word, const char *quote)
+{
+	for (; word != NULL; word = word->next)
+		buf_printf(out, "%s%s%s%s", quote, word->text.p, quote, word->next ? "," : "");
+}
+
+static void put_path(struct buf *out, const struct repoinit_statement *s)
+{
+	buf_printf(out, "path%s%s", s->path.default_type.p ? " default " : "",
+	           s->path.default_type.p ? s->path.default_type.p : "");
+	for (const struct repoinit_segment *at = s->path.segments; at != NULL; at = at->next)
+		buf_printf(out, " %s%s%s%s", at->name.p, at->type.p ? "(" : "",
+		           at->type.p ? at->type.p : "", at->type.p ? ")" : "");
+}
+
+static void put_acl(struct buf *out, const struct repoinit_statement *s)
+{
+	static const char *const actions[] = { "allow", "deny", "remove *" };
+
+	buf_printf(out, "acl ");
+	put_words(out, s->acl.paths, "");
+	buf_printf(out, "%s:", s->acl.ignore_missing_principal ? " ignoring" : "");
+	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next) {
+		buf_printf(out, " %s ", actions[line->action]);
+		put_words(out, line->privileges, "");
+		buf_printf(out, "%sfor ", line->privileges ? " " : "");
+		put_words(out, line->principals, "");
+	}
+}
+
+static void put_properties(struct buf *out, const struct repoinit_statement *s)
+{
+	static const char *const types[] = { "String", "Long", "Double", "Date", "Boolean" };
+
+	buf_printf(out, "properties ");
+	put_words(out, s->properties.paths, "");
+	buf_printf(out, ":");
+	for (const struct repoinit_property *p = s->properties.lines; p != NULL; p = p->next) {
+		buf_printf(out, " %s %s %s%s ", p->only_if_missing ? "default" : "set", p->name.p,
+		           types[p->type], p->multiple ? "[]" : "");
+		put_words(out, p->values, "'");
+	}
+}
+
+static void put_statement(struct buf *out, const struct repoinit_statement *s)
+{
+	switch (s->kind) {
+	case REPOINIT_CREATE_PATH:
+		put_path(out, s);
+		break;
+	case REPOINIT_CREATE_SERVICE_USER:
+		buf_printf(out, "service user ");
+		put_words(out, s->service_users.names, "");
+		break;
+	case REPOINIT_CREATE_USER:
+		buf_printf(out, "user %s%s%s", s->user.name->text.p,
+		           s->user.password == NULL ? ""
+		           : s->user.hashed         ? " hash "
+		                                    : " password ",
+		           s->user.password ? s->user.password->text.p : "");
+		break;
+	case REPOINIT_SET_ACL:
+		put_acl(out, s);
+		break;
+	case REPOINIT_SET_PROPERTIES:
+		put_properties(out, s);
+		break;
+	}
+}
+
+/* Newlines become ⏎ again, so that a row stays a line. */
+static void put_escaped(struct buf *out, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\n')
+			buf_printf(out, "⏎");
+		else
+			buf_append(out, text + i, 1);
+	buf_append(out, "", 1);
+}
+
+/* Heap memory. */
+static char *parse_to_text(const char *script, size_t n)
+{
+	struct repoinit_script *parsed;
+	struct repoinit_error   error;
+	struct buf              out, line;
+
+	buf_init(&out);
+	buf_init(&line);
+	if (repoinit_parse(script, n, &parsed, &error) != 0)
+		buf_printf(&out, "error %u:%u %s", error.at.line, error.at.column, error.text);
+	else {
+		for (const struct repoinit_statement *s = repoinit_first(parsed); s; s = s->next) {
+			put_statement(&out, s);
+			if (s->next != NULL)
+				buf_printf(&out, "; ");
+		}
+		repoinit_free(parsed);
+	}
+	put_escaped(&line, buf_size(&out) ? (char *)buf_data(&out) : "", buf_size(&out));
+	buf_done(&out);
+	return (char *)line.mem;
+}
+
+/* ---- the rows ---- */
+
+/* ⏎ becomes a newline, in place. */
+static size_t unescape(char *script)
+{
+	static const char mark[] = "⏎";
+	char             *out = script;
+
+	for (char *in = script; *in != '\0';)
+		if (strncmp(in, mark, sizeof(mark) - 1) == 0) {
+			*out++ = '\n';
+			in += sizeof(mark) - 1;
+		} else
+			*out++ = *in++;
+	*out = '\0';
+	return (size_t)(out - script);
+}
+
+/* id | script | result */
+static void run_row(const char *file, unsigned number, char *line)
+{
+	char *script = strstr(line, " | "), *want = script ? strstr(script + 3, " | ") : NULL;
+	char *got;
+
+	if (want == NULL) {
+		failed++;
+		printf("%s:%u: not understood\n", file, number);
+		return;
+	}
+	*script = *want = '\0';
+	script += 3;
+	want += 3;
+	got = parse_to_text(script, unescape(script));
+	if (strcmp(got, want) == 0)
+		passed++;
+	else {
+		failed++;
+		printf("%s:%u: %s\n  want %s\n  got  %s\n", file, number, line, want, got);
+	}
+	free(got);
+}
+
+static void run_file(const char *file)
+{
+	FILE    *in = fopen(file, "re");
+	char    *line = NULL;
+	size_t   room = 0;
+	unsigned number = 0;
+	ssize_t  n;
+
+	if (in == NULL) {
+		failed++;
+		printf("%s: %s\n", file, strerror(errno));
+		return;
+	}
+	while ((n = getline(&line, &room, in)) > 0) {
+		number++;
+		if (line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		if (line[0] != '\0' && line[0] != '#')
+			run_row(file, number, line);
+	}
+	free(line);
+	fclose(in);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		run_file(argv[i]);
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed == 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+/* The entries of the host table that need auth, repo or a thread, for programs that have none of them:
+ * each says that it is not there. */
+#include <gateway/offload.h>
+#include <gateway/resolver.h>
+#include <gateway/security/security.h>
+
+int security_authenticate(struct bw_req *req)
+{
+	(void)req;
+	return BW_EUNSUPPORTED;
+}
+
+int resolver_of_request(struct bw_req *req, struct bw_resolver **ret)
+{
+	(void)req;
+	(void)ret;
+	return BW_ESTATE;
+}
+
+int resolver_of_service(struct bw_req *req, struct bw_bundle *b, const char *subservice,
+                        struct bw_resolver **ret)
+{
+	(void)req;
+	(void)b;
+	(void)subservice;
+	(void)ret;
+	return BW_ELOGIN;
+}
+
+struct bw_str resolver_user(const struct bw_resolver *r)
+{
+	return r->user;
+}
+
+int resolver_get(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret)
+{
+	(void)r;
+	(void)path;
+	(void)ret;
+	return BW_ENOTFOUND;
+}
+
+int resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
+                      struct bw_resource ***ret, size_t *ret_n, bool *ret_more)
+{
+	(void)r;
+	(void)path;
+	(void)after;
+	(void)max;
+	(void)ret;
+	(void)ret_n;
+	(void)ret_more;
+	return BW_ENOTFOUND;
+}
+
+struct bw_str resource_field(const struct bw_resource *res, enum bw_resource_field f)
+{
+	(void)res;
+	(void)f;
+	return BW_ABSENT;
+}
+
+int resource_property(struct bw_resource *res, const char *name, size_t index,
+                      enum bw_value_type *ret_type, struct bw_str *ret_value)
+{
+	(void)res;
+	(void)name;
+	(void)index;
+	(void)ret_type;
+	(void)ret_value;
+	return BW_ENOTFOUND;
+}
+
+int offload_run(struct bw_req *req, void (*job)(void *arg), void *arg)
+{
+	(void)req;
+	(void)job;
+	(void)arg;
+	return BW_EUNSUPPORTED;
+}
+
+int offload_sleep_ms(struct bw_req *req, unsigned ms)
+{
+	(void)req;
+	(void)ms;
+	return BW_EUNSUPPORTED;
+}
