@@ -1,0 +1,305 @@
+/* acl.c - the entries by path, and the one function that evaluates them.
+ *
+ *    scope /            entries: +everyone jcr:read
+ *      ^ above
+ *    scope /content     entries: -everyone jcr:read, +staff jcr:read
+ *      ^ above
+ *    scope /content/a   entries: +alice rep:write
+ *
+ * Evaluation: first the entries whose principal is a user of the set, from the deepest scope up to
+ * the root, then those of its groups, again from the deepest; on one node the later entry first.
+ * Each bit is decided by the first entry that mentions it. What nobody mentions is denied.
+ * Owns: scopes, entries, remembered decisions. Runs in: repo's loop. Fails with: nothing.
+ * Tests: tests/unit/repo/acl_test.c, tests/conformance/acl.rows. */
+#include "acl.h"
+#include <base/fatal.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#define N_DECISIONS 16384u /* direct-mapped, 384 KiB */
+#define DECISION_BITS 14
+
+struct acl_scope {
+	const struct acl_scope *above;
+	struct acl_scope       *next; /* in the bucket */
+	uint64_t                number;
+	uint32_t                first, n; /* its entries */
+	struct acl             *acl;
+	uint32_t                path_n;
+	char                    path[];
+};
+
+struct decision {
+	uint64_t scope, who; /* numbers; a scope's is never used again */
+	uint64_t allowed;
+};
+
+struct acl {
+	struct acl_scope **buckets; /* by path */
+	size_t             n_buckets, n_scopes;
+	struct acl_entry  *entries;
+	size_t             n_entries, cap_entries;
+	struct acl_scope **loading; /* in the order of loading */
+	size_t             cap_loading;
+	int64_t            generation;
+	uint64_t           loads, last_number;
+	uint8_t            hash_key[crypto_shorthash_KEYBYTES];
+	struct decision    decisions[N_DECISIONS];
+};
+
+_Static_assert(1u << DECISION_BITS == N_DECISIONS, "the index of a decision");
+
+/* ---- privileges ---- */
+
+#define WRITE_PROPERTIES (ACL_ADD_PROPERTIES | ACL_ALTER_PROPERTIES | ACL_REMOVE_PROPERTIES)
+#define WRITE            (WRITE_PROPERTIES | ACL_ADD_CHILDREN | ACL_REMOVE_CHILDREN | ACL_REMOVE_NODE)
+#define NODE_TYPES       (1ull << 8)
+
+static const struct {
+	const char *name;
+	uint64_t    bits;
+} privileges[] = {
+	{ "rep:readNodes", ACL_READ_NODES },
+	{ "rep:readProperties", ACL_READ_PROPERTIES },
+	{ "rep:addProperties", ACL_ADD_PROPERTIES },
+	{ "rep:alterProperties", ACL_ALTER_PROPERTIES },
+	{ "rep:removeProperties", ACL_REMOVE_PROPERTIES },
+	{ "jcr:addChildNodes", ACL_ADD_CHILDREN },
+	{ "jcr:removeChildNodes", ACL_REMOVE_CHILDREN },
+	{ "jcr:removeNode", ACL_REMOVE_NODE },
+	{ "jcr:nodeTypeManagement", NODE_TYPES },
+	{ "jcr:readAccessControl", 1ull << 9 },
+	{ "jcr:modifyAccessControl", 1ull << 10 },
+	{ "jcr:versionManagement", 1ull << 11 },
+	{ "jcr:lockManagement", 1ull << 12 },
+	{ "jcr:lifecycleManagement", 1ull << 13 },
+	{ "jcr:retentionManagement", 1ull << 14 },
+	{ "rep:userManagement", 1ull << 15 },
+	{ "rep:indexDefinitionManagement", 1ull << 16 },
+	{ "jcr:workspaceManagement", 1ull << 17 },
+	{ "jcr:nodeTypeDefinitionManagement", 1ull << 18 },
+	{ "jcr:namespaceManagement", 1ull << 19 },
+	{ "rep:privilegeManagement", 1ull << 20 },
+	{ "jcr:read", ACL_READ },
+	{ "jcr:modifyProperties", WRITE_PROPERTIES },
+	{ "jcr:write", WRITE },
+	{ "rep:write", WRITE | NODE_TYPES },
+	{ "jcr:all", ACL_ALL },
+};
+
+uint64_t acl_privilege(struct bw_str name)
+{
+	for (size_t i = 0; i < sizeof(privileges) / sizeof(privileges[0]); i++)
+		if (bw_str_eq(bw_str(privileges[i].name), name))
+			return privileges[i].bits;
+	return 0;
+}
+
+/* ---- scopes ---- */
+
+struct acl *acl_new(void)
+{
+	struct acl *acl = xcalloc(1, sizeof(*acl));
+
+	crypto_shorthash_keygen(acl->hash_key);
+	acl->generation = -1;
+	acl->loads = 1;
+	return acl;
+}
+
+static void free_scopes(struct acl *acl)
+{
+	for (size_t i = 0; i < acl->n_buckets; i++) {
+		struct acl_scope *s = acl->buckets[i], *next;
+
+		for (; s != NULL; s = next) {
+			next = s->next;
+			free(s);
+		}
+	}
+	free(acl->buckets);
+	acl->buckets = NULL;
+	acl->n_buckets = acl->n_scopes = 0;
+}
+
+void acl_free(struct acl *acl)
+{
+	if (acl == NULL)
+		return;
+	free_scopes(acl);
+	free(acl->entries);
+	free(acl->loading);
+	free(acl);
+}
+
+static size_t bucket_of(const struct acl *acl, struct bw_str path)
+{
+	uint64_t hash;
+
+	crypto_shorthash((uint8_t *)&hash, (const uint8_t *)path.p, path.n, acl->hash_key);
+	return hash & (acl->n_buckets - 1);
+}
+
+static struct acl_scope *find(const struct acl *acl, struct bw_str path)
+{
+	struct acl_scope *s = acl->n_buckets > 0 ? acl->buckets[bucket_of(acl, path)] : NULL;
+
+	while (s != NULL && (s->path_n != path.n || memcmp(s->path, path.p, path.n) != 0))
+		s = s->next;
+	return s;
+}
+
+/* The path above, whose root is "/"; false at the root. */
+static bool go_up(struct bw_str *path)
+{
+	const char *slash = path->n > 1 ? memrchr(path->p, '/', path->n) : NULL;
+
+	if (slash == NULL)
+		return false;
+	path->n = slash == path->p ? 1 : (size_t)(slash - path->p);
+	return true;
+}
+
+const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path)
+{
+	const struct acl_scope *s;
+
+	do {
+		s = find(acl, path);
+	} while (s == NULL && go_up(&path));
+	return s;
+}
+
+const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct acl_scope *parent,
+                                           struct bw_str path)
+{
+	const struct acl_scope *s = find(acl, path);
+
+	return s != NULL ? s : parent;
+}
+
+/* ---- loading ---- */
+
+void acl_load_begin(struct acl *acl)
+{
+	free_scopes(acl);
+	acl->n_entries = 0;
+}
+
+static struct acl_scope *add_scope(struct acl *acl, struct bw_str path)
+{
+	struct acl_scope *s = xmalloc(sizeof(*s) + path.n);
+
+	*s = (struct acl_scope){
+		.number = ++acl->last_number, .first = (uint32_t)acl->n_entries, .acl = acl,
+		.path_n = (uint32_t)path.n,
+	};
+	memcpy(s->path, path.p, path.n);
+	if (acl->n_scopes == acl->cap_loading) {
+		acl->cap_loading = acl->cap_loading > 0 ? 2 * acl->cap_loading : 64;
+		acl->loading = xrealloc(acl->loading, acl->cap_loading * sizeof(struct acl_scope *));
+	}
+	acl->loading[acl->n_scopes++] = s;
+	return s;
+}
+
+void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry)
+{
+	struct acl_scope *s = acl->n_scopes > 0 ? acl->loading[acl->n_scopes - 1] : NULL;
+
+	if (s == NULL || s->path_n != path.n || memcmp(s->path, path.p, path.n) != 0)
+		s = add_scope(acl, path);
+	if (acl->n_entries == acl->cap_entries) {
+		acl->cap_entries = acl->cap_entries > 0 ? 2 * acl->cap_entries : 256;
+		acl->entries = xrealloc(acl->entries, acl->cap_entries * sizeof(*acl->entries));
+	}
+	acl->entries[acl->n_entries++] = *entry;
+	s->n++;
+}
+
+void acl_load_end(struct acl *acl, int64_t generation)
+{
+	acl->n_buckets = 64;
+	while (acl->n_buckets < 2 * acl->n_scopes)
+		acl->n_buckets *= 2;
+	acl->buckets = xcalloc(acl->n_buckets, sizeof(struct acl_scope *));
+	for (size_t i = 0; i < acl->n_scopes; i++) {
+		struct acl_scope *s = acl->loading[i];
+		size_t            b = bucket_of(acl, (struct bw_str){ s->path, s->path_n });
+
+		s->next = acl->buckets[b];
+		acl->buckets[b] = s;
+	}
+	for (size_t i = 0; i < acl->n_scopes; i++) {
+		struct bw_str path = { acl->loading[i]->path, acl->loading[i]->path_n };
+
+		acl->loading[i]->above = go_up(&path) ? acl_scope_of(acl, path) : NULL;
+	}
+	acl->generation = generation;
+	acl->loads++;
+}
+
+int64_t acl_generation(const struct acl *acl)
+{
+	return acl->generation;
+}
+
+uint64_t acl_loads(const struct acl *acl)
+{
+	return acl->loads;
+}
+
+/* ---- evaluation ---- */
+
+struct verdict {
+	uint64_t allowed, denied;
+};
+
+static void apply(struct verdict *v, const struct acl_entry *e)
+{
+	if (e->allow)
+		v->allowed |= e->privileges & ~v->denied;
+	else
+		v->denied |= e->privileges & ~v->allowed;
+}
+
+/* All entries of one class, users or groups. */
+static void walk(struct verdict *v, const struct acl_scope *scope, const struct principals *who,
+                 bool groups)
+{
+	for (; scope != NULL && (v->allowed | v->denied) != ACL_ALL; scope = scope->above) {
+		for (uint32_t i = scope->n; i-- > 0;) {
+			const struct acl_entry *e = &scope->acl->entries[scope->first + i];
+			bool                    group;
+
+			if (principals_has(who, e->principal, &group) && group == groups)
+				apply(v, e);
+		}
+	}
+}
+
+uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who)
+{
+	struct verdict v = { 0, 0 };
+
+	if (who->admin)
+		return ACL_ALL;
+	walk(&v, scope, who, false);
+	walk(&v, scope, who, true);
+	return v.allowed;
+}
+
+uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who)
+{
+	struct decision *d;
+
+	if (who->admin)
+		return ACL_ALL;
+	if (scope == NULL)
+		return 0;
+	d = &acl->decisions[(scope->number * 0x9e3779b97f4a7c15u ^ who->number * 0xbf58476d1ce4e5b9u) >>
+	                    (64 - DECISION_BITS)];
+	if (d->scope != scope->number || d->who != who->number)
+		*d = (struct decision){ scope->number, who->number, acl_evaluate(scope, who) };
+	return d->allowed;
+}

@@ -1,0 +1,234 @@
+/* answer.c - what repo agrees to do: find, read and list resources for the bearer of a handle.
+ *
+ * The gateway is not believed: what a request may see hangs on its handle alone, and that is checked
+ * for each message: the MAC (wrong: the connection ends), the connection, the expiry, the number.
+ * Owns: the sockets, the handles per connection. Runs in: repo's loop. Logs: each refused handle,
+ * once, with its reason; connections. Tests: tests/unit/repo/answer_test.c. */
+#include "answer.h"
+#include "handles.h"
+#include <base/clock.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <wire/server.h>
+
+/* The permit table. All else from the gateway closes its connection. */
+static const enum wire_id permit[] = {
+	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET, WIRE_RESOURCE_CHILDREN, WIRE_HANDLE_CLOSE, WIRE_NONE,
+};
+
+struct answers {
+	struct wire_server      *server;
+	struct resources        *resources;
+	struct principals_table *principals;
+	const struct handle_key *keys;
+	size_t                   n_keys;
+	uint64_t                 now_us; /* CLOCK_BOOTTIME of this batch; 0: not read yet */
+	bool                     is_draining;
+};
+
+/* One gateway worker. */
+struct conn {
+	struct wire_conn base;
+	struct handles   handles;
+	struct asker     asker;
+};
+
+static struct answers *answers_of(const struct conn *c)
+{
+	return wire_server_owner(c->base.server);
+}
+
+/* ---- handles ---- */
+
+static uint64_t now_us(struct answers *a)
+{
+	if (a->now_us == 0)
+		a->now_us = clock_boot_us();
+	return a->now_us;
+}
+
+static void refuse(struct conn *c, const struct wire_question *q, uint64_t sequence, int err)
+{
+	const char *text = wire_err_text(err);
+
+	log_info(q->request, "handle %llu on connection %llu refused: %s", (unsigned long long)sequence,
+	         (unsigned long long)c->base.id, text);
+	wire_fail(c->base.chan, q, err, err == BW_EBUSY ? 1 : 0, text);
+}
+
+/* Nothing that auth has made: whoever sends it is no gateway of ours. Frees c. */
+static void hang_up(struct conn *c, const struct wire_question *q, const char *what)
+{
+	char reason[80];
+
+	snprintf(reason, sizeof(reason), "%s (request %016llx)", what, (unsigned long long)q->request);
+	wire_chan_close(c->base.chan, reason);
+}
+
+/* The principals that a message speaks for, or NULL: then it has been dealt with. given: the whole
+ * handle, which is opened, or absent. */
+static struct principals *speaker(struct conn *c, const struct wire_question *q,
+                                  const ProtobufCBinaryData *given, uint64_t sequence)
+{
+	struct answers    *a = answers_of(c);
+	struct principals *who = NULL;
+	struct handle      handle;
+	int                err;
+
+	if (given == NULL) {
+		err = handles_use(&c->handles, sequence, now_us(a), &who);
+	} else if (handle_get(given->data, given->len, a->keys, a->n_keys, &handle) != BW_OK) {
+		hang_up(c, q, "malformed handle or wrong MAC");
+		return NULL;
+	} else if (handle.sequence != sequence) {
+		hang_up(c, q, "handle with another number than its message");
+		return NULL;
+	} else {
+		err = handles_open(&c->handles, &handle, c->base.channel, now_us(a), &who);
+	}
+	if (err != BW_OK)
+		refuse(c, q, sequence, err);
+	return who;
+}
+
+/* ---- messages ---- */
+
+static struct bw_str str_of(const ProtobufCBinaryData *b)
+{
+	return (struct bw_str){ (const char *)b->data, b->len };
+}
+
+static void ask(struct conn *c, const struct wire_question *q, enum ask_kind kind,
+                const ProtobufCBinaryData *handle, uint64_t sequence, struct ask_question *question)
+{
+	struct answers *a = answers_of(c);
+
+	question->kind = kind;
+	question->q = *q;
+	question->who = speaker(c, q, handle, sequence);
+	if (question->who == NULL)
+		return;
+	if (a->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else
+		resources_ask(a->resources, &c->asker, question);
+}
+
+static void on_resource_resolve(struct conn *c, const struct wire_question *q,
+                                const Bw__Wire__ResourceResolve *m)
+{
+	struct ask_question question = { .path = str_of(&m->path) };
+
+	ask(c, q, ASK_RESOLVE, m->has_handle ? &m->handle : NULL, m->sequence, &question);
+}
+
+static void on_resource_get(struct conn *c, const struct wire_question *q,
+                            const Bw__Wire__ResourceGet *m)
+{
+	struct ask_question question = { .path = str_of(&m->path) };
+
+	ask(c, q, ASK_GET, m->has_handle ? &m->handle : NULL, m->sequence, &question);
+}
+
+static void on_resource_children(struct conn *c, const struct wire_question *q,
+                                 const Bw__Wire__ResourceChildren *m)
+{
+	struct ask_question question = {
+		.path = str_of(&m->path),
+		.after = m->has_after ? str_of(&m->after) : BW_ABSENT,
+		.max = m->max,
+	};
+
+	if (m->max < 1 || m->max > 256)
+		hang_up(c, q, "RESOURCE_CHILDREN asks for none or too many");
+	else
+		ask(c, q, ASK_CHILDREN, m->has_handle ? &m->handle : NULL, m->sequence, &question);
+}
+
+static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
+{
+	handles_close(&c->handles, m->sequence);
+}
+
+static void on_message(struct wire_conn *base, const struct wire_question *q, struct wire_message *m)
+{
+	struct conn *c = (struct conn *)base;
+
+	switch (q->id) {
+	case WIRE_RESOURCE_RESOLVE:
+		on_resource_resolve(c, q, &m->u->resource_resolve);
+		break;
+	case WIRE_RESOURCE_GET:
+		on_resource_get(c, q, &m->u->resource_get);
+		break;
+	case WIRE_RESOURCE_CHILDREN:
+		on_resource_children(c, q, &m->u->resource_children);
+		break;
+	case WIRE_HANDLE_CLOSE:
+		on_handle_close(c, &m->u->handle_close);
+		break;
+	default:
+		fatalx("message %d is permitted and has no handler", (int)q->id);
+	}
+}
+
+/* ---- connections ---- */
+
+static int on_open(struct wire_conn *base, struct bw_str channel)
+{
+	struct conn *c = (struct conn *)base;
+
+	(void)channel;
+	handles_init(&c->handles, answers_of(c)->principals);
+	asker_init(&c->asker, base->chan);
+	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
+	return BW_OK;
+}
+
+static void on_batch(struct wire_conn *base)
+{
+	answers_of((struct conn *)base)->now_us = 0;
+}
+
+static void on_close(struct wire_conn *base, const char *reason)
+{
+	struct conn *c = (struct conn *)base;
+
+	log_info(0, "connection %llu closed: %s", (unsigned long long)base->id, reason);
+	asker_gone(&c->asker);
+	handles_done(&c->handles);
+	answers_of(c)->now_us = 0;
+}
+
+struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
+                            const struct handle_key *keys, size_t n_keys, struct resources *r)
+{
+	static const struct wire_server_ops ops = {
+		.on_open = on_open, .on_message = on_message, .on_batch = on_batch, .on_close = on_close,
+		.conn_size = sizeof(struct conn),
+	};
+	struct answers *a = xcalloc(1, sizeof(*a));
+
+	a->resources = r;
+	a->keys = keys;
+	a->n_keys = n_keys;
+	a->principals = principals_table_new();
+	a->server = wire_server_new(loop, listener, WIRE_REPO, permit, true, gateway, &ops, a);
+	return a;
+}
+
+void answers_drain(struct answers *a)
+{
+	a->is_draining = true;
+}
+
+void answers_free(struct answers *a)
+{
+	if (a == NULL)
+		return;
+	wire_server_free(a->server);
+	principals_table_free(a->principals);
+	free(a);
+}

@@ -598,32 +598,3 @@ int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, p
 	pg->queries++;
 	return BW_OK;
 }
-
-unsigned pg_rows_count(const struct pg_rows *rows)
-{
-	return (unsigned)PQntuples((const PGresult *)rows);
-}
-
-struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column)
-{
-	const PGresult *r = (const PGresult *)rows;
-
-	if (PQgetisnull(r, (int)row, (int)column))
-		return BW_ABSENT;
-	return (struct bw_str){ PQgetvalue(r, (int)row, (int)column),
-		                (size_t)PQgetlength(r, (int)row, (int)column) };
-}
-
-int64_t pg_int(const struct pg_rows *rows, unsigned row, unsigned column)
-{
-	struct bw_str text = pg_text(rows, row, column);
-
-	return text.p != NULL ? strtoll(text.p, NULL, 10) : 0;
-}
-
-bool pg_bool(const struct pg_rows *rows, unsigned row, unsigned column)
-{
-	struct bw_str text = pg_text(rows, row, column);
-
-	return text.p != NULL && text.p[0] == 't';
-}

@@ -54,3 +54,6 @@ unsigned      pg_rows_count(const struct pg_rows *rows);
 struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column); /* absent: NULL */
 int64_t       pg_int(const struct pg_rows *rows, unsigned row, unsigned column);  /* 0 for NULL */
 bool          pg_bool(const struct pg_rows *rows, unsigned row, unsigned column);
+
+/* The text form of an array of texts, for a parameter; free with free. */
+char *pg_array(const struct bw_str *items, unsigned n);

@@ -1,0 +1,54 @@
+/* acl.h - who may do what where: all access control entries, in memory, and their evaluation.
+ *
+ * The nodes that have entries are few. A node's scope is its nearest ancestor (or itself) with
+ * entries; all nodes of a scope have the same permissions, since no entry has a restriction. So a
+ * decision is remembered per (scope, principal set). */
+#pragma once
+#include "principals.h"
+#include <boardwalk/types.h>
+
+/* The leaves of the privileges of JCR 2.0 section 16.2 and Oak's own, as bits. */
+#define ACL_READ_NODES        (1ull << 0)
+#define ACL_READ_PROPERTIES   (1ull << 1)
+#define ACL_ADD_PROPERTIES    (1ull << 2)
+#define ACL_ALTER_PROPERTIES  (1ull << 3)
+#define ACL_REMOVE_PROPERTIES (1ull << 4)
+#define ACL_ADD_CHILDREN      (1ull << 5)
+#define ACL_REMOVE_CHILDREN   (1ull << 6)
+#define ACL_REMOVE_NODE       (1ull << 7)
+#define ACL_READ              (ACL_READ_NODES | ACL_READ_PROPERTIES)
+#define ACL_ALL               UINT64_MAX /* jcr:all: also the bits that no privilege has yet */
+
+struct acl;
+struct acl_scope;
+
+/* One entry, as evaluation sees it. */
+struct acl_entry {
+	uint64_t principal, privileges;
+	bool     allow;
+};
+
+/* The bits of a privilege by name, leaf or aggregate; 0: there is none of that name. */
+uint64_t acl_privilege(struct bw_str name);
+
+struct acl *acl_new(void);
+void        acl_free(struct acl *acl);
+
+/* Replaces all entries: begin, then add in the order of (path, position), then end. generation: of
+ * the snapshot that they were read in. Scopes and decisions from before are gone. */
+void acl_load_begin(struct acl *acl);
+void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
+void acl_load_end(struct acl *acl, int64_t generation);
+int64_t acl_generation(const struct acl *acl); /* of the last load; -1: none yet */
+/* Raised by each load, never 0: what was remembered under another number is void. */
+uint64_t acl_loads(const struct acl *acl);
+
+/* The scope of an absolute path; NULL: no entry at it or above. Borrowed until the next load. */
+const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path);
+/* The same for a child of a node whose scope is known. */
+const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct acl_scope *parent,
+                                           struct bw_str path);
+/* All bits that the set has there. scope may be NULL. */
+uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who);
+/* The same, worked out anew: the order of evaluation is in acl.c. */
+uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who);

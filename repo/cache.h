@@ -1,0 +1,95 @@
+/* cache.h - encoded resources by path, what is known not to exist, and pages of children; bounded in
+ * octets, kept as a tree, so that what happens to a node reaches all below it.
+ *
+ * An entry is in one of three states. Entries without data stand for ancestors of others, or wait
+ * for a fill. A fill is announced before its statement is sent; an invalidation in between makes it
+ * stale: what it brings is older than the news and is not kept. */
+#pragma once
+#include <boardwalk/types.h>
+
+struct acl_scope;
+struct cache;
+struct cache_fill;
+
+enum cache_state {
+	CACHE_EMPTY,    /* nothing is known */
+	CACHE_MISSING,  /* there is no such resource */
+	CACHE_RESOURCE, /* record is it */
+};
+
+/* Children number 1 to n after (position, id) in the parent's order, and perhaps one more. */
+struct cache_page {
+	struct cache_page *next;
+	int64_t            position, id;           /* the child before the page; 0, 0: from the first */
+	int64_t            last_position, last_id; /* the page's last child */
+	unsigned           n;
+	bool               more;       /* another child follows: record number n is it */
+	uint64_t           types;      /* type_loads() when its records were encoded */
+	uint64_t           acl;        /* acl_loads() when scopes were looked up; 0: never */
+	uint32_t           size;       /* of all in one block, for the account */
+	const struct acl_scope **scopes; /* per record, more included */
+	uint32_t          *at;         /* offset of record i; at[n + more] is the end */
+	uint8_t           *records;    /* wire/record.h, without properties */
+};
+
+struct cache_entry {
+	struct cache_entry *next;                                  /* in the bucket */
+	struct cache_entry *parent, *child, *sibling, **sibling_at;
+	struct cache_entry *newer, *older;                         /* those with data, by age */
+	uint64_t            hash;
+	enum cache_state    state;
+	bool                used;      /* since the hand was here */
+	bool                is_dated;  /* stands in the order of age */
+	struct cache_fill  *fills;
+	uint8_t            *record;    /* heap */
+	uint32_t            n_record;
+	uint32_t            props_at;  /* offset: without properties it ends here */
+	int64_t             position, id;
+	uint64_t            types;     /* type_loads() when it was encoded */
+	uint64_t            acl;       /* acl_loads() when scope was looked up; 0: never */
+	const struct acl_scope *scope;
+	struct cache_page  *pages;
+	uint32_t            path_n;
+	char                path[];    /* NUL behind it */
+};
+
+/* Embedded in what waits for a statement's rows. */
+struct cache_fill {
+	struct cache_fill  *next;
+	struct cache_entry *entry;
+	void               *owner;
+	bool                stale;
+	bool                page;         /* of children after (position, id), else the record */
+	int64_t             position, id;
+};
+
+struct cache *cache_new(size_t max_bytes);
+void   cache_free(struct cache *c); /* no fill may be under way */
+size_t cache_bytes(const struct cache *c);
+
+/* The entry of a path in any state; NULL if there is none. Stays while it has data or fills and
+ * nothing is trimmed. */
+struct cache_entry *cache_find(struct cache *c, struct bw_str path);
+/* Finds or makes it, with its ancestors. path: absolute, no empty segment. */
+struct cache_entry *cache_make(struct cache *c, struct bw_str path);
+
+void cache_fill_begin(struct cache_entry *e, struct cache_fill *f);
+/* An entry without data that nobody needs any more goes. */
+void cache_fill_end(struct cache *c, struct cache_fill *f);
+
+/* Puts data into the entry of a fill; takes record (heap). */
+void cache_put_resource(struct cache *c, struct cache_entry *e, uint8_t *record, uint32_t n,
+                        uint32_t props_at);
+void cache_put_missing(struct cache *c, struct cache_entry *e);
+/* One block: the page with room for its arrays and n_records octets. Fill it, then put it. */
+struct cache_page *cache_page_new(unsigned n, bool more, uint32_t n_records);
+void cache_put_page(struct cache *c, struct cache_entry *parent, struct cache_page *page);
+struct cache_page *cache_find_page(const struct cache_entry *parent, int64_t position, int64_t id);
+/* Forgets what the entry holds now, its pages too if pages. */
+void cache_drop(struct cache *c, struct cache_entry *e, bool pages);
+
+/* Path was added or changed: it and the pages it stands in. Subtree: all below as well. */
+void cache_invalidate(struct cache *c, struct bw_str path, bool subtree);
+void cache_invalidate_all(struct cache *c);
+/* Drops what was not used for longest until the bound holds. */
+void cache_trim(struct cache *c);

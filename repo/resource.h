@@ -1,0 +1,73 @@
+/* resource.h - the questions about content and their answers.
+ *
+ * A question is answered at once from the cache, or waits for a fetch and is then looked at again
+ * from its start. What may not be read is answered like what does not exist. */
+#pragma once
+#include "acl.h"
+#include "cache.h"
+#include "type.h"
+#include <base/buf.h>
+#include <ev.h>
+#include <sys/queue.h>
+#include <wire/chan.h>
+
+struct ask;
+struct resources;
+
+/* The connection that asks: embedded in what the owner keeps per connection. */
+struct asker {
+	struct wire_chan       *chan;
+	LIST_HEAD(, ask)        waiting;
+};
+
+enum ask_kind {
+	ASK_RESOLVE,  /* the longest prefix before a dot that is a readable resource */
+	ASK_GET,      /* that very path */
+	ASK_CHILDREN, /* of that path */
+};
+
+struct ask_question {
+	enum ask_kind        kind;
+	struct wire_question q;
+	struct principals   *who;
+	struct bw_str        path;
+	struct bw_str        after; /* CHILDREN: name of the child before the page, or absent */
+	unsigned             max;   /* CHILDREN: 1 to 256 */
+};
+
+struct resources_settings {
+	const char  *conninfo;
+	unsigned     statement_timeout_ms;
+	size_t       cache_bytes;
+	char *const *search_path;
+	size_t       n_search_path;
+	/* Content was read that is newer than the entries in memory: load them. */
+	void       (*want_entries)(void *arg);
+	/* Questions can be answered from now on. */
+	void       (*on_current)(void *arg);
+	void        *arg;
+};
+
+struct resources *resources_new(struct ev_loop *loop, const struct resources_settings *settings);
+void resources_free(struct resources *r); /* questions that wait are answered BW_EGONE */
+
+/* Answers now or later, exactly once. Strings are copied if it waits. */
+void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *question);
+unsigned resources_waiting(const struct resources *r);
+void asker_init(struct asker *a, struct wire_chan *chan);
+/* The connection is gone: its questions are dropped. */
+void asker_gone(struct asker *a);
+
+/* ---- what the journal tells ---- */
+
+/* While false everything is answered BW_EGONE: nobody says what has changed meanwhile. Becoming
+ * false forgets all that was read. */
+void resources_set_current(struct resources *r, bool current);
+/* Becoming current: whatever was read before this moment is forgotten. */
+void resources_forget_all(struct resources *r);
+void resources_changed(struct resources *r, struct bw_str path, bool subtree);
+/* To be loaded; then resources_entries_loaded, resources_types_loaded. */
+struct acl        *resources_acl(struct resources *r);
+struct type_graph *resources_types(struct resources *r);
+void resources_entries_loaded(struct resources *r);
+void resources_types_loaded(struct resources *r);

@@ -1,0 +1,14 @@
+/* settings.h - repo's section of the configuration file. */
+#pragma once
+#include <base/conf.h>
+
+struct repo_settings {
+	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
+	uint64_t         cache_bytes, statement_timeout_ms;
+	struct conf_list search_path;
+};
+
+/* As conf_load: -1 with a reason in err; *ret is to be freed by repo_settings_done in any case. */
+int  repo_settings_load(const char *file, struct repo_settings *ret, char *err, size_t err_size);
+void repo_settings_done(struct repo_settings *s);
+void repo_settings_print(FILE *out);
