@@ -305,19 +305,31 @@ static bool parse_create_user(struct parser *p, struct repoinit_statement *s)
 	return parse_line_end(p);
 }
 
-/* Over the fixed words of a form if the text goes on with them; otherwise p is as it was, and
- * *farthest the word that fits no form, if it is farther than the one there. */
-static bool match_form(struct parser *p, const struct form *form, struct token *farthest)
+/* How far the forms went along with the text. */
+struct match {
+	struct token          farthest; /* the word that fits none of them */
+	struct repoinit_error error;
+	bool                  failed; /* there is no word behind the fitting ones: error says why */
+};
+
+/* Over the fixed words of a form if the text goes on with them; otherwise p is as it was. */
+static bool match_form(struct parser *p, const struct form *form, struct match *match)
 {
 	struct parser at = *p;
 
+	at.error = &match->error;
 	for (size_t i = 0; i < sizeof(form->words) / sizeof(*form->words) && form->words[i]; i++) {
-		if (at.token.p > farthest->p)
-			*farthest = at.token;
-		if (!parse_is(&at, form->words[i]) || !parse_next(&at))
+		if (at.token.p > match->farthest.p)
+			match->farthest = at.token;
+		if (!parse_is(&at, form->words[i]))
 			return false;
+		if (!parse_next(&at)) {
+			match->failed = true;
+			return false;
+		}
 	}
-	*p = at;
+	p->scan = at.scan;
+	p->token = at.token;
 	return true;
 }
 
@@ -325,17 +337,16 @@ static bool parse_statement(struct parser *p, struct repoinit_statement **ret)
 {
 	struct repoinit_statement *s = arena_zalloc(&p->script->arena, sizeof(*s));
 	const struct form         *form = forms;
-	struct repoinit_error      ignored, *error = p->error;
-	struct token               farthest = p->token;
+	struct match               match = { .farthest = p->token };
 	bool                       matched = false;
 
 	s->at = p->token.at;
-	p->error = &ignored; /* a lexical error behind a fixed word is met again by the form's function */
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms) && !matched; i++)
-		matched = match_form(p, form = &forms[i], &farthest);
-	p->error = error;
+		matched = match_form(p, form = &forms[i], &match);
+	if (!matched && match.failed)
+		return scan_fail(p->error, match.error.at, "%s", match.error.text);
 	if (!matched) {
-		p->token = farthest;
+		p->token = match.farthest;
 		return parse_wrong(p, "a statement");
 	}
 	if (form->parse == NULL) {
