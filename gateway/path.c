@@ -200,6 +200,17 @@ static bool add_segment(struct work *w, struct bw_str raw, bool last, bool *ret_
 	return ++w->segments <= MAX_SEGMENTS;
 }
 
+/* A query is not decoded here; it only has to be of octets that a target may have. */
+static bool is_query(struct bw_str s)
+{
+	const unsigned char *table = octet_table();
+
+	for (size_t i = 0; i < s.n; i++)
+		if (table[(unsigned char)s.p[i]] == BAD)
+			return false;
+	return true;
+}
+
 static int rebuild(struct arena *a, struct bw_str path, struct path_target *ret)
 {
 	struct work w = { .out = arena_alloc(a, path.n + 2), .params = arena_alloc(a, path.n + 1) };
@@ -303,7 +314,7 @@ int path_canonical(struct arena *a, struct bw_str target, struct path_target *re
 	if (mark != NULL) {
 		t.uri.n = (size_t)(mark - target.p);
 		t.query = (struct bw_str){ mark + 1, target.n - t.uri.n - 1 };
-		if (memchr(t.query.p, '#', t.query.n) != NULL)
+		if (!is_query(t.query))
 			return BW_EINVAL;
 	}
 	if (t.uri.n == 0)

@@ -319,12 +319,12 @@ int phr_parse_request(const char *buf, size_t len, const char **method, size_t *
 			*num_headers = f.n;
 			return n;
 		}
-	} else if (n == -2) {
-		why = check_partial(buf, len);
-		if (why == N_REFUSALS)
-			return n;
 	} else {
-		why = *num_headers == max ? REFUSE_FIELDS : REFUSE_SYNTAX;
+		why = check_partial(buf, len);
+		if (why == N_REFUSALS && n == -2)
+			return n;
+		if (why == N_REFUSALS)
+			why = *num_headers == max ? REFUSE_FIELDS : REFUSE_SYNTAX;
 	}
 	if (n < 0 || why == REFUSE_METHOD) {
 		*method = "GET";
