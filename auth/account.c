@@ -67,6 +67,8 @@ LIST_HEAD(load_bucket, load);
 
 struct accounts {
 	struct pg         *pg;
+	void             (*on_up)(void *arg);
+	void              *arg;
 	uint64_t           trusted_until_us;
 	uint64_t           news; /* counts every change that was heard of */
 	uint8_t            hash_key[crypto_shorthash_KEYBYTES];
@@ -368,11 +370,22 @@ void accounts_replace_verifier(struct accounts *as, uint64_t id, const char *old
 		on_replaced(as, err, NULL);
 }
 
-struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo)
+static void on_pg_up(struct pg *pg)
 {
-	static const struct pg_ops ops = { 0 };
+	struct accounts *as = pg_owner(pg);
+
+	if (as->on_up != NULL)
+		as->on_up(as->arg);
+}
+
+struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo, void (*on_up)(void *arg),
+                              void *arg)
+{
+	static const struct pg_ops ops = { .on_up = on_pg_up };
 	struct accounts           *as = xcalloc(1, sizeof(*as));
 
+	as->on_up = on_up;
+	as->arg = arg;
 	TAILQ_INIT(&as->present);
 	TAILQ_INIT(&as->absent);
 	crypto_shorthash_keygen(as->hash_key);

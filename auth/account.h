@@ -29,8 +29,9 @@ struct account {
  * BW_EBUSY, BW_ETIME, BW_EIO; a is NULL then. */
 typedef void (*account_cb)(void *arg, int err, const struct account *a);
 
-/* Opens the connection that reads accounts. */
-struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo);
+/* Opens the connection that reads accounts. on_up(arg), if not NULL, whenever it stands. */
+struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo, void (*on_up)(void *arg),
+                              void *arg);
 /* Reads in flight end with BW_EGONE. NULL is fine. */
 void accounts_free(struct accounts *as);
 

@@ -8,8 +8,9 @@
  *             <--RESOLVER_HANDLE---   | mint     |------> remember
  *                                     `---------------> account <--- journal (what has changed)
  *
- * Until the database has the schema of this program it neither greets nor answers. SIGTERM: logins
- * under way are finished; a second one: at once.
+ * It accepts nobody before the database has the schema of this program, accounts can be read and the
+ * journal is followed: who is greeted is served. SIGTERM: logins under way are finished; a second
+ * one: at once.
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after that
  * per login. Tests: tests/system. */
 #include "answer.h"
@@ -153,7 +154,7 @@ static uid_t user_id(const char *name)
 {
 	struct passwd *pw = *name != '\0' ? getpwnam(name) : NULL;
 
-	if (pw == NULL)
+	if (pw == NULL && *name != '\0')
 		log_info(0, "there is no user \"%s\": only auth's own user is let in", name);
 	return pw != NULL ? pw->pw_uid : (uid_t)-1;
 }
@@ -190,24 +191,40 @@ static void filter_calls(void)
 
 /* ---- the loop ---- */
 
+/* The last step of starting, and once more after each loss of the connection. */
+static void on_followed(void *arg)
+{
+	struct auth        *auth = arg;
+	struct answer_parts parts = {
+		.accounts = auth->accounts,
+		.logins = auth->logins,
+		.remember = auth->remember,
+		.mapping = auth->mapping,
+		.key = &auth->keys[0],
+	};
+
+	if (auth->answers != NULL)
+		return;
+	auth->answers = answers_new(auth->loop, auth->listener, auth->gateway, &parts);
+	log_info(0, "serving %s", auth->settings.socket);
+}
+
+static void on_accounts_up(void *arg)
+{
+	struct auth *auth = arg;
+
+	if (auth->journal == NULL)
+		auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
+}
+
 static void on_schema_ready(void *arg)
 {
 	struct auth *auth = arg;
 
 	schema_wait_free(auth->schema);
 	auth->schema = NULL;
-	auth->accounts = accounts_new(auth->loop, auth->conninfo);
-	auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts);
+	auth->accounts = accounts_new(auth->loop, auth->conninfo, on_accounts_up, auth);
 	auth->logins = logins_new(auth->accounts, auth->remember, auth->pool);
-	auth->answers = answers_new(auth->loop, auth->listener, auth->gateway,
-	                            &(struct answer_parts){
-	                                .accounts = auth->accounts,
-	                                .logins = auth->logins,
-	                                .remember = auth->remember,
-	                                .mapping = auth->mapping,
-	                                .key = &auth->keys[0],
-	                            });
-	log_info(0, "serving %s", auth->settings.socket);
 }
 
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)

@@ -35,6 +35,8 @@ struct journal {
 	struct pg       *pg;
 	struct ev_loop  *loop;
 	struct accounts *accounts;
+	void           (*on_followed)(void *arg);
+	void            *arg;
 	ev_timer         poll;
 	char            *snapshot; /* of the last read; NULL: none since the connection came up */
 	bool             is_reading, again;
@@ -57,13 +59,14 @@ static void apply(struct journal *j, const struct pg_rows *rows, unsigned row)
 static void on_news(void *arg, int err, const struct pg_rows *rows)
 {
 	struct journal *j = arg;
+	bool            is_first = j->snapshot == NULL;
 	unsigned        n;
 
 	j->is_reading = false;
 	if (err != BW_OK) /* pg.c has logged it; the timer tries again */
 		return;
 	n = pg_rows_count(rows);
-	if (j->snapshot == NULL || n > MAX_ROWS) {
+	if (is_first || n > MAX_ROWS) {
 		accounts_drop_all(j->accounts);
 	} else {
 		for (unsigned i = 0; i < n; i++)
@@ -75,6 +78,8 @@ static void on_news(void *arg, int err, const struct pg_rows *rows)
 	accounts_trust(j->accounts, j->began_us + JOURNAL_TRUST_US);
 	if (j->again)
 		read_news(j);
+	if (is_first && j->on_followed != NULL)
+		j->on_followed(j->arg);
 }
 
 static void read_news(struct journal *j)
@@ -122,7 +127,8 @@ static void on_notify(struct pg *pg, const char *channel)
 	read_news(pg_owner(pg));
 }
 
-struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts)
+struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
+                            void (*on_followed)(void *arg), void *arg)
 {
 	static const char *const   channels[] = { "boardwalk_auth", NULL };
 	static const struct pg_ops ops = { on_up, on_down, on_notify };
@@ -130,6 +136,8 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct a
 
 	j->loop = loop;
 	j->accounts = accounts;
+	j->on_followed = on_followed;
+	j->arg = arg;
 	ev_timer_init(&j->poll, on_poll, JOURNAL_POLL_S, JOURNAL_POLL_S);
 	j->poll.data = j;
 	ev_timer_start(loop, &j->poll);

@@ -8,6 +8,9 @@
 
 struct journal;
 
-/* Opens the connection that listens to boardwalk_auth. accounts outlives the journal. */
-struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts);
+/* Opens the connection that listens to boardwalk_auth. accounts outlives the journal. on_followed(arg),
+ * if not NULL: whenever memory may be believed after a time when it was not, for want of a
+ * connection. */
+struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
+                            void (*on_followed)(void *arg), void *arg);
 void journal_free(struct journal *j); /* NULL is fine */

@@ -30,6 +30,12 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
 	return NULL;
 }
 
+void *pg_owner(const struct pg *pg)
+{
+	(void)pg;
+	return NULL;
+}
+
 void pg_free(struct pg *pg)
 {
 	(void)pg;
@@ -88,7 +94,7 @@ static void set_up(void)
 {
 	cr_assert_geq(sodium_init(), 0);
 	log_init("test", LOG_LEVEL_ERROR);
-	as = accounts_new(NULL, "");
+	as = accounts_new(NULL, "", NULL, NULL);
 	accounts_trust(as, UINT64_MAX);
 }
 

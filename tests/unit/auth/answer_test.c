@@ -24,7 +24,7 @@ static void set_up(void)
 	set_password("off", "off's");
 	test_postgres_sql(w.db, "SELECT auth.principal_disable('off', true)");
 	wait_until_followed();
-	gateway_init(&g, CHANNEL);
+	gateway_init(&g, w.path, CHANNEL);
 	cr_assert(g.open);
 }
 
@@ -211,7 +211,7 @@ Test(answer, gone_while_it_waits)
 	struct gateway  other;
 	struct question lost;
 
-	gateway_init(&other, "fedcba9876543210");
+	gateway_init(&other, w.path, "fedcba9876543210");
 	send_basic(&other, &lost, "reader", "reader's");
 	wire_chan_flush(other.chan);
 	gateway_done(&other);
@@ -225,11 +225,11 @@ Test(answer, hello_without_a_channel)
 {
 	struct gateway other;
 
-	gateway_init(&other, "");
+	gateway_init(&other, w.path, "");
 	while (!other.closed)
 		ev_run(w.loop, EVRUN_ONCE);
 	gateway_done(&other);
-	gateway_init(&other, "15 octets are 15");
+	gateway_init(&other, w.path, "15 octets are 15");
 	gateway_done(&other);
 	cr_assert_eq(anonymous(&g, &q), BW_OK);
 }

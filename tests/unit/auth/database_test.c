@@ -16,7 +16,7 @@ static void set_up(void)
 	set_password("reader", "first");
 	set_password("admin", "admin's");
 	wait_until_followed();
-	gateway_init(&g, "0123456789abcdef");
+	gateway_init(&g, w.path, "0123456789abcdef");
 }
 
 static void tear_down(void)

@@ -105,11 +105,17 @@ void accounts_drop_all(struct accounts *as)
 
 static struct ev_loop *loop;
 static struct journal *j;
+static unsigned        n_followed;
+
+static void on_followed(void *arg)
+{
+	++*(unsigned *)arg;
+}
 
 static void set_up(void)
 {
 	loop = ev_loop_new(EVFLAG_AUTO);
-	j = journal_new(loop, "", NULL);
+	j = journal_new(loop, "", NULL, on_followed, &n_followed);
 }
 
 static void tear_down(void)
@@ -144,6 +150,7 @@ Test(journal, begins_with_empty_memory)
 	cr_assert_str_eq(done, "all ");
 	cr_assert_geq(trusted, before + JOURNAL_TRUST_US);
 	cr_assert_leq(trusted, clock_boot_us() + JOURNAL_TRUST_US);
+	cr_assert_eq(n_followed, 1);
 }
 
 Test(journal, applies_news)
@@ -215,6 +222,7 @@ Test(journal, down)
 	answer((struct pg_rows){ 1, "20:20:", { { 0 } } });
 	cr_assert_str_eq(done, "all ");
 	cr_assert_neq(trusted, 0);
+	cr_assert_eq(n_followed, 2);
 }
 
 Test(journal, failed_read)
