@@ -109,10 +109,15 @@ void sandbox_become(const char *user)
 void sandbox_harden(void)
 {
 	const struct rlimit none = { 0, 0 };
+#ifdef BOARDWALK_SANITIZED
+	const unsigned long is_dumpable = 1; /* LeakSanitizer traces the process and reads its /proc */
+#else
+	const unsigned long is_dumpable = 0;
+#endif
 
 	if (setrlimit(RLIMIT_CORE, &none) != 0)
 		fatal("RLIMIT_CORE");
-	if (prctl(PR_SET_DUMPABLE, 0) != 0)
+	if (prctl(PR_SET_DUMPABLE, is_dumpable) != 0)
 		fatal("PR_SET_DUMPABLE");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		fatal("PR_SET_NO_NEW_PRIVS");
