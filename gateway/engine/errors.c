@@ -85,14 +85,12 @@ static void describe(int rc, struct error *ret)
 	switch (rc) {
 #define X(constant, value, dotted, code, message) \
 	case constant: \
-		ret->status = code; \
-		ret->name = BW_STR(dotted); \
+		*ret = (struct error){ code, BW_STR(dotted), BW_STR(message) }; \
 		return;
 		BW_ERRORS(X)
 #undef X
 	}
-	ret->status = 500;
-	ret->name = BW_STR("bw.error");
+	describe(BW_ESERVLET, ret); /* a number that is none of ours */
 }
 
 static struct error error_of(const struct bw_req *req, int rc)
@@ -101,8 +99,10 @@ static struct error error_of(const struct bw_req *req, int rc)
 
 	if (rc < 0) {
 		describe(rc, &e);
-		if (rc == BW_ESERVLET && req->error_name.n > 0)
+		if (rc == BW_ESERVLET && req->error_name.n > 0) {
 			e.name = req->error_name;
+			e.text = req->error_text;
+		}
 	}
 	return e;
 }

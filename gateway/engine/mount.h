@@ -45,7 +45,7 @@ const struct search_path *mount_search_path(void);
 /* Raised by every change; what was worked out under another number is void. */
 uint64_t mount_generation(void);
 
-/* The node at a path, NULL if nothing is mounted at or directly below it. Good until the next change. */
+/* The node at a path, NULL if nothing is mounted at or below it. Good until the next change. */
 const struct mount_node *mount_find(struct bw_str path);
 /* The servlet that answers at a node; NULL for a folder or a marker. */
 struct mount_servlet *mount_node_servlet(const struct mount_node *node);

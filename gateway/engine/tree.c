@@ -4,9 +4,9 @@
  *                                          points: hi (rank 7), lo (rank 1)
  *    node /bin/test  --children-->  hello, hello.servlet, ...
  *
- * A look-up costs one hash and one comparison, whatever the depth. The folder of a node is a node
- * too, so that the children of a type's location can be walked; a folder without points of its own
- * cannot be addressed by a request. Ancestors further up have no node: nobody walks to them.
+ * A look-up costs one hash and one comparison, whatever the depth. The folders above a node are
+ * nodes too, so that selection can walk from a type's location down; a folder without points of its
+ * own cannot be addressed by a request.
  *
  * Owns: nodes and points. Runs in: the worker's thread; never waits. Fails with: nothing.
  * Tests: tests/unit/engine/mount_test.c. */
@@ -107,8 +107,6 @@ static void unlink_child(struct mount_node *node)
 		node->next_sibling->previous_sibling = node->previous_sibling;
 	else
 		folder->last_child = node->previous_sibling;
-	node->folder = NULL;
-	node->previous_sibling = node->next_sibling = NULL;
 }
 
 static struct mount_node *node_get(struct bw_str path)
@@ -131,13 +129,16 @@ static struct mount_node *node_get(struct bw_str path)
 	return node;
 }
 
-/* The folder that node belongs to; it is linked there if it was not yet. */
+/* Links a node, and the folders that had to be made for it, up to one that is linked already. */
 static void put_into_folder(struct mount_node *node)
 {
-	struct bw_str path = { node->path, node->name_at > 1 ? node->name_at - 1 : 1 };
+	while (node->folder == NULL && node->n > 1) {
+		struct bw_str      path = { node->path, node->name_at > 1 ? node->name_at - 1 : 1 };
+		struct mount_node *folder = node_get(path);
 
-	if (node->folder == NULL && node->n > 1)
-		link_child(node_get(path), node);
+		link_child(folder, node);
+		node = folder;
+	}
 }
 
 static void node_free(struct mount_node *node)
@@ -151,19 +152,17 @@ static void node_free(struct mount_node *node)
 	free(node);
 }
 
-/* Drops a node that holds nothing, and then its folder if that holds nothing. */
+/* Drops a node that holds nothing, then its folder if that holds nothing any more, and so on. */
 static void node_prune(struct mount_node *node)
 {
-	struct mount_node *folder = node->folder;
+	while (node != NULL && node->points == NULL && node->first_child == NULL) {
+		struct mount_node *folder = node->folder;
 
-	if (node->points != NULL)
-		return;
-	if (folder != NULL)
-		unlink_child(node);
-	if (node->first_child == NULL)
+		if (folder != NULL)
+			unlink_child(node);
 		node_free(node);
-	if (folder != NULL && folder->points == NULL && folder->first_child == NULL)
-		node_free(folder);
+		node = folder;
+	}
 }
 
 /* ---- points ---- */

@@ -3,6 +3,7 @@
 #include "fake.h"
 #include <base/buf.h>
 #include <base/fatal.h>
+#include <base/log.h>
 #include <gateway/ask.h>
 #include <gateway/bundles.h>
 #include <gateway/engine/engine.h>
@@ -293,6 +294,7 @@ struct bw_service *fake_servlet(const char *name, const char *properties)
 
 struct registry *fake_start(void)
 {
+	log_init("test", LOG_LEVEL_ERROR);
 	registry = registry_new();
 	whiteboard_init(registry);
 	security_init(registry, &fake_settings);
