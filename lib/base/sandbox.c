@@ -42,8 +42,8 @@ static const char *const basic_calls[] = {
  * reads the same when it describes an address. */
 #ifdef BOARDWALK_SANITIZED
 static const char *const sanitizer_calls[] = {
-	"ptrace", "process_vm_readv", "clone", "wait4", "prctl", "openat", "open", "getdents64",
-	"readlink", "readlinkat", "newfstatat", "fstat", "stat", "ioctl", "personality", "getppid",
+	"ptrace", "process_vm_readv", "clone", "wait4", "prctl", "openat", "open", "getdents",
+	"getdents64", "readlink", "readlinkat", "newfstatat", "fstat", "stat", "ioctl", "personality", "getppid",
 	"mmap", "mprotect", "kill", "tgkill", "tkill", "dup", "dup2", "pipe", "pipe2", "getrlimit",
 	"prlimit64", "sysinfo", "uname", "getuid", "geteuid", "unlink", "access", "setrlimit", NULL
 };
