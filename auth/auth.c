@@ -303,8 +303,11 @@ int main(int argc, char **argv)
 	if (sodium_init() < 0)
 		fatalx("libsodium does not start");
 	load_settings(&auth, file);
-	if (check_only)
+	if (check_only) {
+		mapping_free(auth.mapping);
+		auth_settings_done(&auth.settings);
 		return 0;
+	}
 	if (getenv("BOARDWALK_DIE_WITH_PARENT") != NULL)
 		sandbox_die_with_parent();
 	open_sockets(&auth);
