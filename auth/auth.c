@@ -184,7 +184,7 @@ static void filter_calls(void)
 		"socket", "connect", "sendmmsg", "openat", "fstat", "newfstatat", "access", "ioctl",
 		"getuid", "geteuid", "uname", "getdents64", NULL,
 	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", NULL };
+	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", "ptrace", NULL };
 
 	sandbox_filter(allow, kill_for);
 }
