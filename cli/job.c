@@ -174,7 +174,7 @@ static bool is_ready(const struct sockaddr_storage *address, socklen_t size)
  * the start ends it. */
 int job_probe(struct supervisor *s)
 {
-	const struct timespec   pause = { .tv_nsec = 10 * 1000000 };
+	const struct timespec   pause = { .tv_nsec = 25 * 1000000 };
 	const char             *management = s->cli->settings.management;
 	struct sockaddr_storage address;
 	socklen_t               size = parse_address(management, &address);
