@@ -11,6 +11,7 @@
 #include <pwd.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
