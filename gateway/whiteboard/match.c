@@ -27,54 +27,56 @@ static inline uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ (h >> 32);
 }
 
-/* The next eight octets of a path; a slash stands in for its end, which ends the last segment as any
- * other slash does. */
-static inline uint64_t load(const char *p, const char *end)
+/* n octets as a word, n < 8. */
+static inline uint64_t load_few(const char *p, size_t n)
 {
 	uint64_t word = 0;
-	size_t   n = (size_t)(end - p);
 
-	if (n >= 8) {
-		memcpy(&word, p, 8);
-		return le64toh(word);
-	}
 	for (size_t i = 0; i < n; i++)
 		word |= (uint64_t)(unsigned char)p[i] << (8 * i);
-	return word | (uint64_t)'/' << (8 * n);
+	return word;
 }
 
-/* Hashes the segment at p and moves p to the slash or the end behind it. */
-static inline uint64_t hash_segment(uint64_t h, const char **p, const char *end)
+static inline uint64_t load_eight(const char *p)
 {
-	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	uint64_t word;
 
-	for (;;) {
-		uint64_t word = load(*p, end);
-		uint64_t slashes = word ^ (ones * '/');
-		unsigned n;
+	memcpy(&word, p, 8);
+	return le64toh(word);
+}
 
-		slashes = (slashes - ones) & ~slashes & tops; /* the lowest set bit is exact */
-		if (slashes == 0) {
-			h = mix(h, word);
-			*p += 8;
-			continue;
-		}
-		n = (unsigned)__builtin_ctzll(slashes) / 8;
-		*p += n;
-		return mix(h, word & ((UINT64_C(1) << (8 * n)) - 1));
-	}
+/* The last n % 8 octets of a path. */
+static inline uint64_t load_tail(const char *p, size_t n)
+{
+	size_t few = n % 8;
+
+	if (few == 0 || n < 8)
+		return load_few(p + n - few, few);
+	return load_eight(p + n - 8) >> (8 * (8 - few));
+}
+
+/* The hash of the path up to and without octet n of this word; h: of the words before it. */
+static inline uint64_t hash_part(uint64_t h, uint64_t word, unsigned n)
+{
+	return mix(h, word & ((UINT64_C(1) << (8 * n)) - 1));
 }
 
 static uint64_t hash_path(struct bw_str path)
 {
-	const char *p = path.p, *end = path.p + path.n;
-	uint64_t    h = SEED;
+	uint64_t h = SEED;
 
-	while (p < end) {
-		p++; /* the slash before the segment */
-		h = hash_segment(h, &p, end);
-	}
-	return h;
+	for (size_t i = 0; i + 8 <= path.n; i += 8)
+		h = mix(h, load_eight(path.p + i));
+	return mix(h, load_tail(path.p, path.n));
+}
+
+/* The top bit of each octet that is a slash. */
+static inline uint64_t find_slashes(uint64_t word)
+{
+	const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+	uint64_t       x = word ^ 0x2f2f2f2f2f2f2f2fu;
+
+	return ~(((x & low) + low) | x | low);
 }
 
 /* Extensions are hashed from their end, so that one walk back over a path finds all of them. */
@@ -92,16 +94,22 @@ static uint64_t hash_extension(struct bw_str ext)
 	return h;
 }
 
-static inline uint32_t bit_of(uint64_t h)
+/* A Bloom filter of two bits in one word. */
+static inline uint64_t bits_of(uint64_t h)
 {
-	return (uint32_t)(h >> 16);
+	return UINT64_C(1) << (h >> 58) | UINT64_C(1) << (h >> 52 & 63);
+}
+
+static inline bool may_hold(const struct match_keys *k, uint64_t h)
+{
+	uint64_t bits = bits_of(h);
+
+	return (k->bits[(h >> 20) & k->bits_mask] & bits) == bits;
 }
 
 static inline const void *look(const struct match_keys *k, uint64_t h, const char *key, size_t n)
 {
-	uint32_t bit = bit_of(h) & k->bits_mask;
-
-	if (!(k->bits[bit / 64] >> (bit % 64) & 1))
+	if (!may_hold(k, h))
 		return NULL;
 	for (uint32_t i = (uint32_t)h & k->slots_mask; k->slots[i].record;
 	     i = (i + 1) & k->slots_mask) {
@@ -141,7 +149,7 @@ static void compile_keys(struct match_keys *k, struct arena *a, const struct mat
                          size_t n, enum pattern_kind kind)
 {
 	size_t             count = 0, octets = 0, at = 0;
-	uint32_t           n_slots, n_bits;
+	uint32_t           n_slots, n_words;
 	struct match_slot *slots;
 	uint64_t          *bits;
 	uint8_t           *records;
@@ -153,15 +161,15 @@ static void compile_keys(struct match_keys *k, struct arena *a, const struct mat
 		}
 	}
 	n_slots = power_of_two(2 * count);
-	n_bits = power_of_two(count < 4 ? 64 : 16 * count);
+	n_words = power_of_two(count / 2);
 	slots = arena_zalloc(a, n_slots * sizeof(*slots));
-	bits = arena_zalloc(a, n_bits / 8);
+	bits = arena_zalloc(a, n_words * sizeof(*bits));
 	records = arena_alloc(a, octets + 8);
 	for (size_t i = 0; i < n; i++) {
 		struct bw_str  key = in[i].pattern->key;
 		struct record *r = (void *)(records + at);
 		uint64_t       h;
-		uint32_t       slot, bit;
+		uint32_t       slot;
 
 		if (!goes_in(in[i].pattern, kind))
 			continue;
@@ -173,20 +181,10 @@ static void compile_keys(struct match_keys *k, struct arena *a, const struct mat
 		     slot = (slot + 1) & (n_slots - 1))
 			;
 		slots[slot] = (struct match_slot){ (uint32_t)(h >> 32), (uint32_t)(at / 8) + 1 };
-		bit = bit_of(h) & (n_bits - 1);
-		bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+		bits[(h >> 20) & (n_words - 1)] |= bits_of(h);
 		at += record_size(key);
 	}
-	*k = (struct match_keys){ bits, slots, records, n_bits - 1, n_slots - 1 };
-}
-
-static uint32_t depth_of(struct bw_str key)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < key.n; i++)
-		n += key.p[i] == '/';
-	return n;
+	*k = (struct match_keys){ bits, slots, records, n_words - 1, n_slots - 1 };
 }
 
 void match_compile(struct match_table *t, struct arena *a, const struct match_input *in, size_t n)
@@ -204,8 +202,8 @@ void match_compile(struct match_table *t, struct arena *a, const struct match_in
 			t->fallback = in[i].value;
 		else if (p->kind == PATTERN_PREFIX && p->key.n == 0)
 			t->everything = in[i].value;
-		else if (p->kind == PATTERN_PREFIX && depth_of(p->key) > t->max_depth)
-			t->max_depth = depth_of(p->key);
+		else if (p->kind == PATTERN_PREFIX && p->key.n > t->max_prefix)
+			t->max_prefix = (uint32_t)p->key.n;
 		else if (p->kind == PATTERN_EXTENSION && p->key.n > t->max_extension)
 			t->max_extension = (uint32_t)p->key.n;
 	}
@@ -235,24 +233,40 @@ static const void *find_extension(const struct match_table *t, struct bw_str pat
 	return found;
 }
 
+/* The longest prefix that ends before one of the slashes of a word, or the one found before. */
+static inline const void *find_prefix(const struct match_table *t, const char *path, size_t at,
+                                      uint64_t h, uint64_t word, const void *prefix)
+{
+	for (uint64_t slashes = find_slashes(word); slashes; slashes &= slashes - 1) {
+		unsigned    n = (unsigned)__builtin_ctzll(slashes) / 8;
+		const void *found = look(&t->prefix, hash_part(h, word, n), path, at + n);
+
+		prefix = found ? found : prefix;
+	}
+	return prefix;
+}
+
 const void *match_find(const struct match_table *t, struct bw_str path)
 {
-	const char *p = path.p, *end = path.p + path.n;
 	const void *prefix = t->everything, *found;
-	uint64_t    h = SEED;
-	uint32_t    depth = 0;
+	uint64_t    h = SEED, word;
+	size_t      i;
 
 	if (path.n <= 1 && t->root)
 		return t->root;
-	while (p < end) {
-		p++;
-		h = hash_segment(h, &p, end);
-		if (++depth <= t->max_depth) {
-			found = look(&t->prefix, h, path.p, (size_t)(p - path.p));
-			prefix = found ? found : prefix;
-		}
+	for (i = 0; i + 8 <= path.n; i += 8) {
+		word = load_eight(path.p + i);
+		if (i <= t->max_prefix)
+			prefix = find_prefix(t, path.p, i, h, word, prefix);
+		h = mix(h, word);
 	}
+	word = load_tail(path.p, path.n);
+	if (i <= t->max_prefix)
+		prefix = find_prefix(t, path.p, i, h, word, prefix);
+	h = mix(h, word);
 	found = look(&t->exact, h, path.p, path.n);
+	if (!found)
+		found = look(&t->prefix, h, path.p, path.n);
 	if (!found)
 		found = prefix;
 	if (!found && t->max_extension > 0)

@@ -1,11 +1,12 @@
 /* match.h - the compiled pattern table of one context: which servlet takes a path.
  *
  * One pass over the path, whatever the number of patterns: a hash runs along it, eight octets at a
- * time, and is complete at the end of each segment, so that each segment boundary costs one look
- * into a bitmap and the whole path one more. Order: exact, longest prefix, extension, default
- * (Jakarta Servlet 12.1); an extension is what follows any dot of the last segment, longest first.
+ * time, from which that of the path up to any slash is one step away, so that each segment costs one
+ * look into a small bitmap and the whole path one more. Order: exact, longest prefix, extension,
+ * default (Jakarta Servlet 12.1); an extension is what follows any dot of the last segment, longest
+ * first.
  *
- *   bitmap (16 bits for each key, stays in the first cache)
+ *   bitmap (a Bloom filter, 32 bits for each key: stays in the first cache)
  *     -> slots { hash, offset }   (at most half full)
  *          -> records { value, length, key }   (one block)
  */
@@ -24,7 +25,7 @@ struct match_keys {
 struct match_table {
 	struct match_keys exact, prefix, extension;
 	const void       *root, *everything, *fallback; /* patterns "", all-taking prefix, "/" */
-	uint32_t          max_depth;                    /* segments of the longest prefix */
+	uint32_t          max_prefix;                   /* octets of the longest prefix */
 	uint32_t          max_extension;                /* octets of the longest extension */
 };
 
