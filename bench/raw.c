@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 		{ "type", required_argument, NULL, 't' },   { NULL, 0, NULL, 0 },
 	};
 	const char *body = "Hello World", *type = "text/plain;charset=utf-8";
-	int         port = 8090, c;
+	int         port = 8090, listener, c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
@@ -129,6 +129,9 @@ int main(int argc, char **argv)
 	answer.body = h2o_iovec_init(body, strlen(body));
 	answer.type = h2o_iovec_init(type, strlen(type));
 	signal(SIGPIPE, SIG_IGN);
-	serve(listen_on((uint16_t)port));
+	listener = listen_on((uint16_t)port);
+	puts("listening");
+	fflush(stdout);
+	serve(listener);
 	return 0;
 }
