@@ -76,14 +76,32 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The first place whose value is not below. */
+static unsigned find(const struct principals *p, uint64_t value)
+{
+	unsigned low = 0, high = p->n;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (p->ids[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool matches(const struct principals *p, const struct handle *h)
 {
 	if (p->n != h->n_principals || p->admin != (h->kind == HANDLE_ADMIN))
 		return false;
 	for (unsigned i = 0; i < p->n; i++) {
-		bool group, as_group;
+		bool     group;
+		uint64_t value = handle_principal(h, i, &group) << 1;
+		unsigned place = find(p, value |= group);
 
-		if (!principals_has(p, handle_principal(h, i, &group), &as_group) || as_group != group)
+		if (place == p->n || p->ids[place] != value)
 			return false;
 	}
 	return true;
@@ -123,18 +141,10 @@ struct principals *principals_ref_of(struct principals_table *t, const struct ha
 
 bool principals_has(const struct principals *p, uint64_t id, bool *ret_group)
 {
-	unsigned low = 0, high = p->n;
+	unsigned place = find(p, id << 1);
 
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (p->ids[middle] >> 1 < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == p->n || p->ids[low] >> 1 != id)
+	if (place == p->n || p->ids[place] >> 1 != id)
 		return false;
-	*ret_group = p->ids[low] & 1;
+	*ret_group = p->ids[place] & 1;
 	return true;
 }

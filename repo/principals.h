@@ -31,5 +31,5 @@ static inline void principals_unref(struct principals *p)
 	p->refs--;
 }
 unsigned principals_table_count(const struct principals_table *t);
-/* Whether the set has this principal; *ret_group: as a group. */
+/* Whether the set has this principal; *ret_group: as a group (as both: as a user). */
 bool principals_has(const struct principals *p, uint64_t id, bool *ret_group);

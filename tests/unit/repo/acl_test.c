@@ -1,0 +1,291 @@
+/* Under test: repo/acl.c. The rows of tests/conformance/acl.rows, and thousands of random lists
+ * against a reference that sorts all entries that bear on a path and walks them, as the rule is
+ * worded, without scopes, masks or memory. */
+#include <criterion/criterion.h>
+#include <repo/acl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_ENTRIES 24
+#define MAX_NAMES   16
+
+struct row_entry {
+	char             path[64];
+	struct acl_entry e;
+};
+
+/* ---- shared ---- */
+
+static struct principals *set_of(struct principals_table *t, enum handle_kind kind, const uint64_t *ids,
+                                 unsigned n)
+{
+	struct handle h = { .kind = kind, .n_principals = n, .principals = (const uint8_t *)ids };
+
+	return principals_ref_of(t, &h);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct row_entry *)a)->path, ((const struct row_entry *)b)->path);
+}
+
+/* Loads the entries as PostgreSQL would bring them: by path, then by position. */
+static void load(struct acl *acl, const struct row_entry *entries, unsigned n)
+{
+	struct row_entry sorted[MAX_ENTRIES];
+	int64_t          generation = acl_generation(acl);
+
+	/* Stable for equal paths: insertion sort. */
+	for (unsigned i = 0; i < n; i++) {
+		unsigned k = i;
+
+		for (; k > 0 && by_path(&sorted[k - 1], &entries[i]) > 0; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = entries[i];
+	}
+	acl_load_begin(acl);
+	for (unsigned i = 0; i < n; i++)
+		acl_load_add(acl, bw_str(sorted[i].path), &sorted[i].e);
+	acl_load_end(acl, generation + 1);
+	cr_assert_eq(acl_generation(acl), generation + 1);
+}
+
+static bool has(struct acl *acl, const char *path, size_t n, const struct principals *who, uint64_t bits)
+{
+	struct bw_str           p = { path, n };
+	const struct acl_scope *scope = acl_scope_of(acl, p);
+	uint64_t                allowed = acl_allowed(acl, scope, who);
+
+	cr_assert_eq(allowed, acl_evaluate(scope, who), "a decision is remembered wrongly");
+	return (allowed & bits) == bits;
+}
+
+static size_t parent_of(const char *path)
+{
+	size_t slash = (size_t)(strrchr(path, '/') - path);
+
+	return slash > 0 ? slash : 1;
+}
+
+/* ---- rows ---- */
+
+static char     names[MAX_NAMES][32];
+static unsigned n_names;
+
+static uint64_t id_of(const char *name)
+{
+	for (unsigned i = 0; i < n_names; i++)
+		if (strcmp(names[i], name) == 0)
+			return i + 100;
+	snprintf(names[n_names], sizeof(names[0]), "%s", name);
+	return n_names++ + 100;
+}
+
+static uint64_t bits_of(char *list)
+{
+	uint64_t bits = 0;
+	char    *save, *name;
+
+	for (name = strtok_r(list, ",", &save); name != NULL; name = strtok_r(NULL, ",", &save)) {
+		uint64_t one = acl_privilege(bw_str(name));
+
+		cr_assert(one != 0, "no privilege %s", name);
+		bits |= one;
+	}
+	return bits;
+}
+
+static unsigned parse_entries(char *text, struct row_entry *ret)
+{
+	unsigned n = 0;
+	char    *save, *one;
+
+	for (one = strtok_r(text, ";", &save); one != NULL; one = strtok_r(NULL, ";", &save), n++) {
+		char who[32], list[128];
+
+		cr_assert_eq(sscanf(one, " %63s %31s %127s", ret[n].path, who, list), 3, "%s", one);
+		ret[n].e = (struct acl_entry){ id_of(who + 1), bits_of(list), who[0] == '+' };
+	}
+	return n;
+}
+
+static struct principals *parse_who(struct principals_table *t, char *text)
+{
+	uint64_t ids[MAX_NAMES];
+	unsigned n = 0;
+	char    *slash = strchr(text, '/'), *save, *name;
+
+	*slash = '\0';
+	for (name = strtok_r(text, " ,", &save); name != NULL; name = strtok_r(NULL, " ,", &save))
+		ids[n++] = id_of(name) << 1;
+	for (name = strtok_r(slash + 1, " ,", &save); name != NULL; name = strtok_r(NULL, " ,", &save))
+		if (strcmp(name, "-") != 0)
+			ids[n++] = id_of(name) << 1 | 1;
+	return set_of(t, HANDLE_USER, ids, n);
+}
+
+static bool answer(struct acl *acl, const struct principals *who, const char *question)
+{
+	char   what[64], path[64], *at;
+	size_t n;
+
+	cr_assert_eq(sscanf(question, "%63s %63s", what, path), 2);
+	at = strchr(path, '@');
+	n = at != NULL ? (size_t)(at - path) : strlen(path);
+	if (strcmp(what, "read") == 0)
+		return has(acl, path, n, who, at != NULL ? ACL_READ_PROPERTIES : ACL_READ_NODES);
+	if (strcmp(what, "add") == 0)
+		return has(acl, path, parent_of(path), who, ACL_ADD_CHILDREN);
+	if (strcmp(what, "remove") == 0)
+		return has(acl, path, n, who, ACL_REMOVE_NODE) &&
+		       has(acl, path, parent_of(path), who, ACL_REMOVE_CHILDREN);
+	if (strcmp(what, "order") == 0)
+		return has(acl, path, n, who, ACL_ADD_CHILDREN | ACL_REMOVE_CHILDREN);
+	if (strcmp(what, "custom") == 0)
+		return has(acl, path, n, who, 1ull << 40);
+	return has(acl, path, n, who, acl_privilege(bw_str(what)));
+}
+
+Test(acl, rows)
+{
+	struct principals_table *t = principals_table_new();
+	struct acl              *acl = acl_new();
+	FILE                    *f = fopen(CONFORMANCE_DIR "/acl.rows", "re");
+	char                     line[1024];
+	unsigned                 n_rows = 0;
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		struct row_entry   entries[MAX_ENTRIES];
+		struct principals *who;
+		char              *save, *id, *list, *set, *question, *expected;
+
+		if (line[0] == '#')
+			continue;
+		id = strtok_r(line, "\t", &save);
+		list = strtok_r(NULL, "\t", &save);
+		set = strtok_r(NULL, "\t", &save);
+		question = strtok_r(NULL, "\t", &save);
+		expected = strtok_r(NULL, "\t", &save);
+		cr_assert_not_null(expected, "%s", id);
+		n_names = 0;
+		load(acl, entries, parse_entries(list, entries));
+		who = parse_who(t, set);
+		cr_assert_eq(answer(acl, who, question), strcmp(expected, "yes") == 0, "%s: %s", id, question);
+		principals_unref(who);
+		n_rows++;
+	}
+	cr_assert(n_rows >= 50, "only %u rows", n_rows);
+	fclose(f);
+	acl_free(acl);
+	principals_table_free(t);
+}
+
+/* ---- the reference ---- */
+
+static unsigned depth(const char *path)
+{
+	unsigned n = 0;
+
+	for (; path[0] != '\0' && path[1] != '\0'; path++)
+		n += *path == '/';
+	return n;
+}
+
+static bool bears_on(const char *entry, const char *path)
+{
+	size_t n = strlen(entry);
+
+	return strcmp(entry, "/") == 0 ||
+	       (strncmp(entry, path, n) == 0 && (path[n] == '\0' || path[n] == '/'));
+}
+
+/* Decides one bit: among the entries that mention it, the one that comes first. */
+static bool reference(const struct row_entry *entries, unsigned n, const uint64_t *ids, unsigned n_ids,
+                      const char *path, unsigned bit)
+{
+	const struct row_entry *best = NULL;
+	unsigned                best_rank[3] = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned k = 0, rank[3];
+
+		while (k < n_ids && ids[k] >> 1 != entries[i].e.principal)
+			k++;
+		if (k == n_ids || !bears_on(entries[i].path, path) || !(entries[i].e.privileges >> bit & 1))
+			continue;
+		rank[0] = ids[k] & 1 ? 0 : 1;      /* users before groups */
+		rank[1] = depth(entries[i].path);  /* the deeper before the higher */
+		rank[2] = i;                       /* on one node the later before the earlier */
+		if (best == NULL || rank[0] > best_rank[0] ||
+		    (rank[0] == best_rank[0] && (rank[1] > best_rank[1] ||
+		                                 (rank[1] == best_rank[1] && rank[2] > best_rank[2])))) {
+			best = &entries[i];
+			memcpy(best_rank, rank, sizeof(rank));
+		}
+	}
+	return best != NULL && best->e.allow;
+}
+
+Test(acl, equals_the_reference)
+{
+	static const char *const paths[] = { "/", "/a", "/a/b", "/a/b/c", "/ab", "/a/bc", "/b", "/b/a/b/c" };
+	struct principals_table *t = principals_table_new();
+	struct acl              *acl = acl_new();
+	unsigned                 allowed = 0;
+
+	srandom(20261130);
+	for (unsigned round = 0; round < 3000; round++) {
+		struct row_entry   entries[MAX_ENTRIES];
+		unsigned           n = (unsigned)random() % MAX_ENTRIES, n_ids = 1 + (unsigned)random() % 4;
+		uint64_t           ids[4];
+		struct principals *who;
+
+		for (unsigned i = 0; i < n; i++) {
+			strcpy(entries[i].path, paths[(unsigned)random() % 8]);
+			entries[i].e = (struct acl_entry){
+				.principal = 1 + (uint64_t)random() % 5,
+				.privileges = random() % 8 == 0 ? ACL_ALL : (uint64_t)random() & 0xf,
+				.allow = random() % 2,
+			};
+		}
+		for (unsigned i = 0; i < n_ids; i++)
+			ids[i] = (1 + i + (uint64_t)random() % 2) << 1 | (i > 0);
+		load(acl, entries, n);
+		who = set_of(t, HANDLE_USER, ids, n_ids);
+		for (unsigned p = 0; p < 8; p++) {
+			for (unsigned bit = 0; bit < 6; bit++) {
+				bool expected = reference(entries, n, ids, n_ids, paths[p], bit);
+
+				cr_assert_eq(has(acl, paths[p], strlen(paths[p]), who, 1ull << bit), expected,
+				             "round %u, %s, bit %u", round, paths[p], bit);
+				allowed += expected;
+			}
+		}
+		principals_unref(who);
+	}
+	cr_assert(allowed > 10000, "the random lists allow next to nothing: %u", allowed);
+	acl_free(acl);
+	principals_table_free(t);
+}
+
+Test(acl, admin_and_empty)
+{
+	struct principals_table *t = principals_table_new();
+	struct acl              *acl = acl_new();
+	struct principals       *admin = set_of(t, HANDLE_ADMIN, (uint64_t[]){ 1 << 1 }, 1);
+	struct principals       *user = set_of(t, HANDLE_USER, (uint64_t[]){ 1 << 1 }, 1);
+
+	cr_assert(acl_generation(acl) == -1 && acl_loads(acl) > 0);
+	cr_assert(has(acl, "/x", 2, admin, ACL_ALL) && !has(acl, "/x", 2, user, ACL_READ_NODES));
+	cr_assert_neq(admin, user, "the same principals without the power are another set");
+	load(acl, (struct row_entry[]){ { "/", { 1, ACL_ALL, false } } }, 1);
+	cr_assert(has(acl, "/x", 2, admin, ACL_ALL), "no entry takes anything from the administrator");
+	cr_assert_eq(acl_privilege(BW_STR("jcr:raed")), 0);
+	cr_assert_eq(acl_privilege(BW_STR("")), 0);
+	principals_unref(admin);
+	principals_unref(user);
+	acl_free(acl);
+	principals_table_free(t);
+}
