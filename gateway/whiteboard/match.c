@@ -233,13 +233,33 @@ static const void *find_extension(const struct match_table *t, struct bw_str pat
 	return found;
 }
 
-/* The longest prefix that ends before one of the slashes of a word, or the one found before. */
-static inline const void *find_prefix(const struct match_table *t, const char *path, size_t at,
-                                      uint64_t h, uint64_t word, const void *prefix)
+/* Up to 64 octets of a path: its words, the hash before each, and where the slashes are. Everything is
+ * worked out before the first look into a table, so that the looks do not wait for each other. */
+struct stretch {
+	uint64_t word[8], hash[8];
+	uint64_t slashes; /* one bit per octet */
+};
+
+static inline void add_word(struct stretch *s, unsigned i, uint64_t *h, uint64_t word)
 {
-	for (uint64_t slashes = find_slashes(word); slashes; slashes &= slashes - 1) {
-		unsigned    n = (unsigned)__builtin_ctzll(slashes) / 8;
-		const void *found = look(&t->prefix, hash_part(h, word, n), path, at + n);
+	/* The multiplication gathers the eight top bits in the highest octet. */
+	uint64_t bits = (find_slashes(word) >> 7) * 0x0102040810204080u >> 56;
+
+	s->word[i] = word;
+	s->hash[i] = *h;
+	s->slashes |= bits << (8 * i);
+	*h = mix(*h, word);
+}
+
+/* The longest prefix that ends before one of the slashes, or the one found before; at: offset of the
+ * stretch. */
+static inline const void *find_prefix(const struct match_table *t, const char *path, size_t at,
+                                      const struct stretch *s, const void *prefix)
+{
+	for (uint64_t slashes = s->slashes; slashes; slashes &= slashes - 1) {
+		unsigned    n = (unsigned)__builtin_ctzll(slashes);
+		uint64_t    h = hash_part(s->hash[n / 8], s->word[n / 8], n % 8);
+		const void *found = look(&t->prefix, h, path, at + n);
 
 		prefix = found ? found : prefix;
 	}
@@ -248,25 +268,29 @@ static inline const void *find_prefix(const struct match_table *t, const char *p
 
 const void *match_find(const struct match_table *t, struct bw_str path)
 {
-	const void *prefix = t->everything, *found;
-	uint64_t    h = SEED, word;
-	size_t      i;
+	const void    *prefix = t->everything, *found;
+	uint64_t       h = SEED;
+	size_t         i = 0;
+	struct stretch s;
 
 	if (path.n <= 1 && t->root)
 		return t->root;
-	for (i = 0; i + 8 <= path.n; i += 8) {
-		word = load_eight(path.p + i);
+	for (; path.n - i >= 64; i += 64) {
+		s.slashes = 0;
+		for (unsigned k = 0; k < 8; k++)
+			add_word(&s, k, &h, load_eight(path.p + i + 8 * k));
 		if (i <= t->max_prefix)
-			prefix = find_prefix(t, path.p, i, h, word, prefix);
-		h = mix(h, word);
+			prefix = find_prefix(t, path.p, i, &s, prefix);
 	}
-	word = load_tail(path.p, path.n);
-	if (i <= t->max_prefix)
-		prefix = find_prefix(t, path.p, i, h, word, prefix);
-	h = mix(h, word);
+	s.slashes = 0;
+	for (unsigned k = 0; k < (path.n - i) / 8; k++)
+		add_word(&s, k, &h, load_eight(path.p + i + 8 * k));
+	add_word(&s, (unsigned)(path.n - i) / 8, &h, load_tail(path.p, path.n));
 	found = look(&t->exact, h, path.p, path.n);
 	if (!found)
 		found = look(&t->prefix, h, path.p, path.n);
+	if (!found && i <= t->max_prefix)
+		prefix = find_prefix(t, path.p, i, &s, prefix);
 	if (!found)
 		found = prefix;
 	if (!found && t->max_extension > 0)
