@@ -20,6 +20,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <sys/queue.h>
+#include <wire/messages.h>
 
 #define MAX_PRESENT  16384u
 #define MAX_ABSENT   4096u
@@ -355,7 +356,7 @@ static void on_replaced(void *arg, int err, const struct pg_rows *rows)
 	(void)arg;
 	(void)rows;
 	if (err != BW_OK)
-		log_info(0, "a password verifier of another cost stays for now: error %d", err);
+		log_info(0, "a password verifier of another cost stays for now: %s", wire_err_text(err));
 }
 
 void accounts_replace_verifier(struct accounts *as, uint64_t id, const char *old, const char *new)
