@@ -107,12 +107,12 @@ static uint32_t count_workers(const struct gateway_settings *s)
 
 int main(int argc, char **argv)
 {
-	struct gateway_settings settings;
-	struct listeners        listeners;
-	bool                    check_only = false;
-	const char             *file = parse_options(argc, argv, &check_only);
-	uint32_t                n;
-	int                     status;
+	static struct gateway_settings settings; /* as long as the process, workers included */
+	struct listeners               listeners;
+	bool                           check_only = false;
+	const char                    *file = parse_options(argc, argv, &check_only);
+	uint32_t                       n;
+	int                            status;
 
 	log_init("gateway", LOG_LEVEL_INFO);
 	load_settings(file, &settings);

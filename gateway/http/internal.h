@@ -30,6 +30,8 @@ struct http_server {
 	unsigned                in_requests; /* struct bw_req alive */
 };
 extern struct http_server http_server;
+/* h2o_context_dispose, and what it forgets. */
+void server_dispose_context(h2o_context_t *context);
 
 /* A worker's counters have one writer: no locked instruction is needed. */
 #define HTTP_COUNT(field, n) \

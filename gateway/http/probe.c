@@ -64,6 +64,6 @@ void guard_probe(h2o_loop_t *loop)
 	                         "Content-Length: 5\r\n\r\nhello");
 	probe(&context, &config, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 	                         "0x5\r\nhello\r\n0\r\n\r\n");
-	h2o_context_dispose(&context);
+	server_dispose_context(&context);
 	h2o_config_dispose(&config);
 }

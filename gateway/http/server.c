@@ -18,6 +18,7 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 #define REQ_TIMEOUT_MS   3600000 /* the sweep in conns.c is what limits */
@@ -259,12 +260,20 @@ void http_stop(void)
 	conns_stop_accepting();
 }
 
+void server_dispose_context(h2o_context_t *context)
+{
+	h2o_multithread_queue_t *queue = context->queue;
+
+	h2o_context_dispose(context);
+	free(queue); /* libh2o 2.2.5 takes it apart and leaves the memory */
+}
+
 void http_done(void)
 {
 	transport_done();
 	conns_done();
 	accesslog_done();
-	h2o_context_dispose(&http_server.context);
+	server_dispose_context(&http_server.context);
 	h2o_config_dispose(&http_server.global);
 	loop_done();
 	request_pool_done();

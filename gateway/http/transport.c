@@ -356,7 +356,7 @@ static void on_dispose(void *p)
 	req->http = NULL;
 	req->body_in = NULL;
 	count_end(h, 499, req->body_sent);
-	if (req->state == REQ_PARKED) {
+	if (req->state == REQ_PARKED && !req->late) {
 		HTTP_COUNT(aborted, 1);
 		request_abort(req, false);
 	}

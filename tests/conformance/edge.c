@@ -29,7 +29,7 @@ struct row {
 	int   status;
 	bool  close;
 	char *octets; /* heap */
-	size_t n;
+	size_t n, room;
 };
 
 struct answers {
@@ -48,9 +48,12 @@ static void die(const char *what, const char *text)
 
 static void put(struct row *r, const char *p, size_t n)
 {
-	r->octets = realloc(r->octets, r->n + n + 1);
-	if (r->octets == NULL)
-		die("memory", r->name);
+	while (r->n + n > r->room) {
+		r->room = r->room ? r->room * 2 : 1024;
+		r->octets = realloc(r->octets, r->room);
+		if (r->octets == NULL)
+			die("memory", r->name);
+	}
 	memcpy(r->octets + r->n, p, n);
 	r->n += n;
 }
