@@ -7,7 +7,7 @@
  *
  * Owns: the list of bundles, refused ones with their reason. Runs in: the worker's thread, before it
  * serves and after it has served. Logs: each bundle, started or refused.
- * Tests: tests/unit/gateway/bundles_test.c. */
+ * Tests: tests/unit/whiteboard/bundles_test.c. */
 #include "bundles.h"
 
 #include "whiteboard/registry.h"

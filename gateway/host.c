@@ -1,7 +1,7 @@
 /* The host table: what a bundle may call. Most entries are the gateway's own functions of the same
  * shape; the rest are the few lines between an opaque struct of the API and its fields.
  *
- * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/gateway/host_test.c,
+ * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/whiteboard/bundles_test.c,
  * tests/conformance (whose servlets call through this table). */
 #include "bundles.h"
 #include "offload.h"

@@ -1,0 +1,131 @@
+/* gateway/bundles.c: a good bundle starts and serves; one that is odd in a single way is refused for that
+ * reason, what it registered is taken back, and the others go on; the stop takes everything back. */
+#include <gateway/bundles.c>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <gateway/whiteboard/snapshot.h>
+#include <gateway/whiteboard/whiteboard.h>
+
+static struct registry *begin(void)
+{
+	struct registry *r = registry_new();
+
+	log_init("test", LOG_LEVEL_ERROR);
+	whiteboard_init(r);
+	return r;
+}
+
+static void end(struct registry *r)
+{
+	whiteboard_done();
+	registry_free(r);
+}
+
+static void load(struct registry *r, const char *const *names, size_t n)
+{
+	char            *files[8];
+	struct conf_list list = { files, n };
+
+	for (size_t i = 0; i < n; i++)
+		files[i] = names[i][0] == '/' ? xstrdup(names[i])
+		                              : xasprintf("%s/%s.so", TEST_BUNDLES, names[i]);
+	bundles_load(r, &list);
+	for (size_t i = 0; i < n; i++)
+		free(files[i]);
+}
+
+static bool serves(const char *path)
+{
+	struct snapshot_hit hit;
+
+	return snapshot_find(snapshot_current(), bw_str(path), &hit);
+}
+
+/* The newest one's, "" if it was started. */
+static const char *refusal(void)
+{
+	return bundles->failure ? bundles->failure : "";
+}
+
+Test(bundles, a_good_one_serves_until_the_stop)
+{
+	struct registry *r = begin();
+
+	load(r, (const char *const[]){ "good" }, 1);
+	cr_assert_str_eq(refusal(), "");
+	cr_assert_str_eq(bundles->name, "odd.good");
+	cr_assert_str_eq(bundles->version, "1.0.0");
+	cr_assert(serves("/odd"));
+	bundles_stop();
+	cr_assert(not(serves("/odd")));
+	end(r);
+}
+
+Test(bundles, what_is_odd_is_refused_and_the_rest_goes_on)
+{
+	static const struct {
+		const char *name, *reason;
+	} rows[] = {
+		{ "magic", "has no bundle descriptor" },
+		{ "major", "is built for another major version of the ABI" },
+		{ "minor", "is built for a newer minor version of the ABI" },
+		{ "short", "has a descriptor that is too short" },
+		{ "name", "has no valid symbolic name" },
+		{ "fails", "failed to start" },
+		{ "unexported", "exports no boardwalk_bundle" },
+		{ "missing", "cannot be read" },
+		{ "/usr", "is no regular file" },
+		{ "/etc/passwd", "cannot be loaded" },
+	};
+	struct registry *r = begin();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		load(r, &rows[i].name, 1);
+		cr_assert_str_eq(refusal(), rows[i].reason, "%s: %s", rows[i].name, refusal());
+		cr_assert(not(serves("/odd")), "%s serves", rows[i].name);
+	}
+	load(r, (const char *const[]){ "fails", "good" }, 2);
+	cr_assert_str_eq(refusal(), "");
+	cr_assert(serves("/odd"));
+	load(r, (const char *const[]){ "good" }, 1);
+	cr_assert_str_eq(refusal(), "has the symbolic name of another bundle");
+	cr_assert(serves("/odd"));
+	bundles_stop();
+	end(r);
+}
+
+Test(bundles, a_file_that_others_can_change_is_not_loaded)
+{
+	struct registry *r = begin();
+	char             file[] = "/tmp/boardwalk-bundle-XXXXXX";
+	int              fd = mkstemp(file);
+
+	cr_assert(ge(int, fd, 0));
+	load(r, (const char *const[]){ file }, 1);
+	cr_assert_str_eq(refusal(), "cannot be loaded", "an empty file of our own is looked at");
+	fchmod(fd, 0620);
+	load(r, (const char *const[]){ file }, 1);
+	cr_assert_str_eq(refusal(), "can be written by others");
+	fchmod(fd, 0602);
+	load(r, (const char *const[]){ file }, 1);
+	cr_assert_str_eq(refusal(), "can be written by others");
+	fchmod(fd, 0600);
+	if (geteuid() == 0) {
+		cr_assert(eq(int, fchown(fd, 12345, 0), 0));
+		load(r, (const char *const[]){ file }, 1);
+		cr_assert_str_eq(refusal(), "belongs to another user");
+	}
+	close(fd);
+	unlink(file);
+	end(r);
+}
+
+Test(bundles, a_builtin_one_is_made_once)
+{
+	struct bw_bundle *a = bundles_builtin("boardwalk.engine");
+
+	cr_assert(a == bundles_builtin("boardwalk.engine"));
+	cr_assert(a != bundles_builtin("boardwalk.other"));
+	cr_assert_str_eq(a->name, "boardwalk.engine");
+}
