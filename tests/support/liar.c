@@ -22,30 +22,38 @@ static void give_up(const char *what)
 	abort();
 }
 
-uid_t liar_user(const char *name)
+/* Everything a connect is judged by: the peer sees the user of that moment (SO_PEERCRED), the folder
+ * of the socket the group. */
+static void become(const char *user)
 {
-	struct passwd *pw = getpwnam(name);
+	struct passwd *pw = getpwnam(user);
 
-	return pw ? pw->pw_uid : (uid_t)-1;
+	if (!pw || setegid(pw->pw_gid) != 0 || seteuid(pw->pw_uid) != 0)
+		give_up(user);
 }
 
-/* The peer sees the user at the moment of connect (SO_PEERCRED). */
-static int connect_as(const char *path, uid_t user)
+static int connect_as(const char *path, const char *user)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct timeval     patience = { .tv_sec = PATIENCE_S };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool               become = user != (uid_t)-1 && geteuid() == 0;
+	bool               root = geteuid() == 0;
 
 	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
 		give_up(path);
 	strcpy(address.sun_path, path);
-	if (become && seteuid(user) != 0)
-		give_up("seteuid");
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-		give_up(path);
-	if (become && seteuid(0) != 0)
-		give_up("seteuid");
+	if (user && root)
+		become(user);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+		if (errno != ECONNREFUSED && errno != ENOENT)
+			give_up(path);
+		close(fd);
+		fd = -1;
+	}
+	if (user && root && (seteuid(0) != 0 || setegid(0) != 0))
+		give_up("root");
+	if (fd < 0)
+		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
 		give_up("setsockopt");
@@ -171,16 +179,21 @@ static bool greet(struct liar *l, int fd, struct bw_str channel, uint8_t ret_cha
 	return ok;
 }
 
-bool liar_open(struct liar *l, const char *repo_socket, const char *auth_socket, uid_t user)
+bool liar_open_auth(struct liar *l, const char *auth_socket, const char *user)
+{
+	if (l->auth >= 0)
+		close(l->auth);
+	l->auth = connect_as(auth_socket, user);
+	return l->auth >= 0 && greet(l, l->auth, (struct bw_str){ (char *)l->channel, 16 }, NULL);
+}
+
+bool liar_open(struct liar *l, const char *repo_socket, const char *auth_socket, const char *user)
 {
 	*l = (struct liar){ .repo = -1, .auth = -1 };
 	l->repo = connect_as(repo_socket, user);
-	if (!greet(l, l->repo, BW_STR(""), l->channel))
+	if (l->repo < 0 || !greet(l, l->repo, BW_STR(""), l->channel))
 		return false;
-	if (!auth_socket)
-		return true;
-	l->auth = connect_as(auth_socket, user);
-	return greet(l, l->auth, (struct bw_str){ (char *)l->channel, 16 }, NULL);
+	return !auth_socket || liar_open_auth(l, auth_socket, user);
 }
 
 void liar_close(struct liar *l)

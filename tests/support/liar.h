@@ -6,7 +6,6 @@
  * stderr and abort(); what a peer does (hang up, fail, say nothing for five seconds) is a result. */
 #pragma once
 #include <stdbool.h>
-#include <sys/types.h>
 #include <wire/handle.h>
 #include <wire/messages.h>
 
@@ -33,11 +32,12 @@ struct liar_handle {
 	uint64_t sequence;
 };
 
-/* The user of a name, for liar_open; (uid_t)-1 if there is none. */
-uid_t liar_user(const char *name);
-/* Connects to repo and greets, then to auth with repo's channel, as the user (if we are root;
- * (uid_t)-1: as we are). auth_socket NULL: repo alone. False: hung up while greeting. */
-bool liar_open(struct liar *l, const char *repo_socket, const char *auth_socket, uid_t user);
+/* Connects to repo and greets, then to auth with repo's channel, as that system user if we are root
+ * (NULL: as we are). auth_socket NULL: repo alone. False: nobody is there, or he has hung up
+ * while greeting; liar_close in any case. */
+bool liar_open(struct liar *l, const char *repo_socket, const char *auth_socket, const char *user);
+/* Another connection to auth, for the same connection to repo; the old one is closed. */
+bool liar_open_auth(struct liar *l, const char *auth_socket, const char *user);
 void liar_close(struct liar *l); /* twice is fine */
 
 /* Any frame: id, call number, flags and payload as given, the length as given or, if it is

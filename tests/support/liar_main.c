@@ -132,7 +132,7 @@ static void act(char ***args)
 int main(int argc, char **argv)
 {
 	const char *repo = "/run/boardwalk/repo/repo.sock", *auth = "/run/boardwalk/auth/auth.sock";
-	uid_t       user = (uid_t)-1;
+	const char *user = NULL;
 	char      **args = argv + 1;
 
 	(void)argc;
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 		else if (strcmp(option, "--auth") == 0)
 			auth = word(&args);
 		else if (strcmp(option, "--as") == 0)
-			user = liar_user(word(&args));
+			user = word(&args);
 		else
 			usage();
 	}
