@@ -240,8 +240,8 @@ static bool parse_filter(struct parser *p)
 	return true;
 }
 
-/* Each node begins with a '('. A comparison "(k=v)" of five octets or more leaves at most two fewer
- * of text: the block is never too small. */
+/* Each node begins with a '('. A comparison stores its key and its operand, each with a NUL, and has
+ * at least '(', an operator and ')' beside them: there is never more to store than to read. */
 static struct ldap_filter *new_filter(const char *text, size_t len)
 {
 	struct ldap_filter *f;
@@ -361,7 +361,8 @@ static bool match_integer(const struct node *n, const char *operand, int64_t val
 	return *end == '\0' && is_order(n->kind, (value > number) - (value < number));
 }
 
-/* Truth has no order: every comparison asks for the same. What is not "true" says false. */
+/* Truth has no order: every comparison asks for the same. What is not "true", whatever its case and
+ * blanks, says false. */
 static bool match_bool(const struct node *n, const char *operand, bool value)
 {
 	return n->kind != NODE_SUBSTRING && value == match_approx(operand, "true");
