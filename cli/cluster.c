@@ -262,6 +262,8 @@ char **cluster_arguments(const struct instance *instance, const char *server)
 		xstrdup("logging_collector=off"),
 		xstrdup("-c"),
 		xstrdup("log_checkpoints=off"),
+		xstrdup("-c"),
+		xstrdup("recovery_init_sync_method=syncfs"), /* one call, not one per file */
 		NULL,
 	};
 	char **copy = xmalloc(sizeof(arguments));

@@ -161,7 +161,7 @@ void test_instance_prepare(struct test_instance *ret, const struct test_instance
 {
 	const char *data = options != NULL && options->data != NULL ? options->data : "data";
 
-	*ret = (struct test_instance){ .root = "/tmp/boardwalk-test-XXXXXX" };
+	*ret = (struct test_instance){ .root = "/tmp/boardwalk-system-XXXXXX" };
 	if (mkdtemp(ret->root) == NULL || chmod(ret->root, 0755) != 0)
 		give_up("%s", ret->root);
 	if (options != NULL && options->ordinary && geteuid() == 0) {
