@@ -7,7 +7,8 @@
  *
  * Sling's cache keeps what came first and then takes nothing more. There anybody can fill it with
  * selectors that mean nothing; here such a request costs at most one entry, and the next request for
- * what it pushed out brings that back.
+ * what it pushed out brings that back. That there is no servlet is remembered too: a path that is not
+ * there should cost no more than one that is.
  *
  * Owns: copies of the keys. Runs in: the worker's thread; never waits. Fails with: nothing.
  * Tests: tests/unit/engine/cache_test.c. */
@@ -33,7 +34,7 @@ struct entry {
 
 static struct entry entries[SETS][WAYS];
 
-void cache_key_make(const struct select_query *q, struct cache_key *ret)
+void cache_key_make(const struct select_query *q, const char *base_type, struct cache_key *ret)
 {
 	const struct record *r = q->record;
 	uint64_t             hash = 0;
@@ -43,9 +44,10 @@ void cache_key_make(const struct select_query *q, struct cache_key *ret)
 	ret->part[2] = q->extension;
 	ret->part[3] = location_type(r);
 	ret->part[4] = r->super_type;
-	ret->part[5] = BW_ABSENT;
+	ret->part[5] = bw_str(base_type);
+	ret->part[6] = BW_ABSENT;
 	if (r->n_chain > 0) /* the whole chain as it lies in the record */
-		ret->part[5] = (struct bw_str){ (const char *)r->p + r->chain_at,
+		ret->part[6] = (struct bw_str){ (const char *)r->p + r->chain_at,
 			                        r->props_at - r->chain_at };
 	for (size_t i = 0; i < CACHE_PARTS; i++)
 		hash = hash_str(hash, ret->part[i]);
@@ -64,15 +66,18 @@ static bool key_eq(const struct cache_key *a, const struct cache_key *b)
 	return true;
 }
 
-struct mount_servlet *cache_get(const struct cache_key *key, uint64_t types)
+bool cache_get(const struct cache_key *key, uint64_t types, struct mount_servlet **ret_servlet)
 {
 	struct entry *set = entries[key->hash % SETS];
 
-	for (size_t i = 0; i < WAYS; i++)
-		if (set[i].servlet != NULL && set[i].generation == mount_generation() &&
-		    set[i].types == types && key_eq(&set[i].key, key))
-			return set[i].servlet;
-	return NULL;
+	for (size_t i = 0; i < WAYS; i++) {
+		if (set[i].bytes == NULL || set[i].generation != mount_generation() ||
+		    set[i].types != types || !key_eq(&set[i].key, key))
+			continue;
+		*ret_servlet = set[i].servlet;
+		return true;
+	}
+	return false;
 }
 
 static size_t key_size(const struct cache_key *key)
@@ -106,7 +111,7 @@ void cache_put(const struct cache_key *key, uint64_t types, uint64_t generation,
 	if (key_size(key) > KEY_MAX)
 		return;
 	/* The older of the two goes, unless the newer is this very key with old counters. */
-	if (e->servlet == NULL || !key_eq(&e->key, key)) {
+	if (e->bytes == NULL || !key_eq(&e->key, key)) {
 		free(set[1].bytes);
 		set[1] = set[0];
 	} else {

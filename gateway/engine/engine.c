@@ -124,13 +124,13 @@ static int service(void *self, struct bw_req *req)
 		return errors_refuse_method(req, "GET, HEAD, PATCH, POST, PUT, DELETE, OPTIONS");
 	rc = resolve_request(req, &found);
 	if (rc != BW_OK)
-		return errors_finish(req, rc, NULL);
+		return errors_finish(req, rc, NULL, found.types);
 	publish(req, &found);
 	if (lacks_credentials(req, &found)) {
 		security_challenge(req, "this resource needs credentials");
 		return BW_OK;
 	}
-	return errors_finish(req, call_selected(req, &found), &found.resource->record);
+	return errors_finish(req, call_selected(req, &found), &found.resource->record, found.types);
 }
 
 static int init(void *self, const struct bw_config *config)

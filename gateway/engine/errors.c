@@ -123,7 +123,7 @@ static bool to_parent(struct bw_str *name)
 }
 
 static struct mount_servlet *find_handler(struct bw_req *req, const struct error *e,
-                                          const struct record *record)
+                                          const struct record *record, uint64_t types)
 {
 	static const struct record none = { .resource_type = BW_STR(BASE_TYPE_ERROR) };
 	struct select_query        q = query_of(req, record != NULL ? record : &none);
@@ -131,6 +131,7 @@ static struct mount_servlet *find_handler(struct bw_req *req, const struct error
 	struct mount_servlet      *m = NULL;
 	char                       status[16];
 
+	q.types = types;
 	if (name.p == NULL) {
 		snprintf(status, sizeof(status), "%d", e->status);
 		m = select_error_handler(&q, &req->arena, bw_str(status));
@@ -189,7 +190,7 @@ static int call_handler(struct bw_req *req, struct mount_servlet *m)
 	return rc;
 }
 
-int errors_finish(struct bw_req *req, int rc, const struct record *record)
+int errors_finish(struct bw_req *req, int rc, const struct record *record, uint64_t types)
 {
 	struct mount_servlet *m;
 	struct error          e;
@@ -197,7 +198,7 @@ int errors_finish(struct bw_req *req, int rc, const struct record *record)
 	if ((rc >= 0 && req->error_status == 0) || req->committed || request_check(req) != BW_OK)
 		return rc;
 	e = error_of(req, rc);
-	m = find_handler(req, &e, record);
+	m = find_handler(req, &e, record, types);
 	if (m == NULL)
 		return rc;
 	if (rc < 0)

@@ -12,5 +12,5 @@ int errors_no_servlet(struct bw_req *req, const struct record *record, uint64_t 
 int errors_refuse_method(struct bw_req *req, const char *allow);
 /* The end of every request of the engine: hands a failure (rc, or what was given to send_error) to the
  * error handler that is mounted for it. Returns what is left to the whiteboard to answer: rc, or
- * BW_OK. record: NULL if there is no resource. */
-int errors_finish(struct bw_req *req, int rc, const struct record *record);
+ * BW_OK. record: NULL if there is no resource; types: as above. */
+int errors_finish(struct bw_req *req, int rc, const struct record *record, uint64_t types);

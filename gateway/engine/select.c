@@ -193,16 +193,33 @@ static struct mount_servlet *collect(const struct select_query *q, struct arena 
 
 /* Selectors and the rules for GET play no part, and the servlet of a whole location is not asked: it
  * serves requests of its type, not their failures. */
-struct mount_servlet *select_error_handler(const struct select_query *q, struct arena *a,
-                                           struct bw_str name)
+static struct mount_servlet *collect_handler(const struct select_query *q, struct arena *a)
 {
 	struct locations  locations;
-	struct collection c = { .parts = { [EXTENSION] = q->extension, [METHOD] = name } };
+	struct collection c = { .parts = { [EXTENSION] = q->extension, [METHOD] = q->method } };
 
 	locations_get(a, q->record, BASE_TYPE_ERROR, q->request, &locations);
 	for (size_t i = 0; i < locations.n; i++)
 		look_at_location(&c, locations.items[i], BW_ABSENT);
 	return c.best.servlet;
+}
+
+struct mount_servlet *select_error_handler(const struct select_query *query, struct arena *a,
+                                           struct bw_str name)
+{
+	struct select_query   q = *query;
+	uint64_t              generation = mount_generation();
+	struct cache_key      key;
+	struct mount_servlet *m;
+
+	q.method = name;
+	q.selectors = BW_ABSENT;
+	cache_key_make(&q, BASE_TYPE_ERROR, &key);
+	if (!cache_get(&key, q.types, &m)) {
+		m = collect_handler(&q, a);
+		cache_put(&key, q.types, generation, m);
+	}
+	return m;
 }
 
 /* ---- absolute types ---- */
@@ -294,18 +311,15 @@ enum select_result select_servlet(const struct select_query *q, struct arena *a,
 		*ret_servlet = m;
 		return accepts(m, q) ? SELECT_FOUND : SELECT_FORBIDDEN;
 	}
-	cache_key_make(q, &key);
-	m = cache_get(&key, q->types);
-	if (m == NULL) {
+	cache_key_make(q, BASE_TYPE_DEFAULT, &key);
+	if (!cache_get(&key, q->types, &m)) {
 		if (is_bad_type(type))
 			return SELECT_BAD_TYPE;
 		m = collect(q, a);
-		if (m == NULL)
-			return SELECT_NONE;
 		cache_put(&key, q->types, generation, m);
 	}
 	*ret_servlet = m;
-	return SELECT_FOUND;
+	return m != NULL ? SELECT_FOUND : SELECT_NONE;
 }
 
 void select_done(void)
