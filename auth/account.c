@@ -41,34 +41,34 @@ static const struct pg_statement statements[] = {
 #define N_STATEMENTS (sizeof(statements) / sizeof(statements[0]))
 
 struct kept {
-	struct account    account;
-	LIST_ENTRY(kept)  by_name, by_id;
+	struct account account;
+	LIST_ENTRY(kept) by_name, by_id;
 	TAILQ_ENTRY(kept) age;
-	bool              used;         /* since it was last looked at for eviction */
-	uint64_t          principals[]; /* of account.who; the name and the verifier follow */
+	bool     used;         /* since it was last looked at for eviction */
+	uint64_t principals[]; /* of account.who; the name and the verifier follow */
 };
 LIST_HEAD(kept_bucket, kept);
 TAILQ_HEAD(kept_ages, kept);
 
 struct waiter {
 	STAILQ_ENTRY(waiter) next;
-	account_cb           cb;
-	void                *arg;
+	account_cb cb;
+	void      *arg;
 };
 
 struct load {
-	LIST_ENTRY(load)      next; /* in loads */
+	LIST_ENTRY(load) next; /* in loads */
 	STAILQ_HEAD(, waiter) waiters;
-	struct accounts      *accounts;
-	uint64_t              news; /* number when it began */
-	size_t                n_name;
-	char                  name[];
+	struct accounts *accounts;
+	uint64_t         news; /* number when it began */
+	size_t           n_name;
+	char             name[];
 };
 LIST_HEAD(load_bucket, load);
 
 struct accounts {
-	struct pg         *pg;
-	void             (*on_up)(void *arg);
+	struct pg *pg;
+	void (*on_up)(void *arg);
 	void              *arg;
 	uint64_t           trusted_until_us;
 	uint64_t           news; /* counts every change that was heard of */
@@ -127,7 +127,7 @@ static struct kept *lookup(struct accounts *as, struct bw_str name)
 {
 	struct kept *k;
 
-	LIST_FOREACH(k, &as->by_name[hash(as, name.p, name.n) % BUCKETS], by_name)
+	LIST_FOREACH (k, &as->by_name[hash(as, name.p, name.n) % BUCKETS], by_name)
 		if (bw_str_eq(k->account.name, name))
 			return k;
 	return NULL;
@@ -193,6 +193,13 @@ void accounts_drop_all(struct accounts *as)
 
 /* ---- an account out of its row ---- */
 
+static enum handle_kind kind_of(const struct account *a)
+{
+	if (a->id == ACCOUNT_ID_ADMIN)
+		return HANDLE_ADMIN;
+	return a->class == ACCOUNT_SERVICE ? HANDLE_SERVICE : HANDLE_USER;
+}
+
 /* The user, its groups (decimal ids with blanks between them), everyone. */
 static void set_principals(struct kept *k, const char *groups)
 {
@@ -213,9 +220,7 @@ static void set_principals(struct kept *k, const char *groups)
 	}
 	k->principals[n++] = ACCOUNT_ID_EVERYONE << 1 | 1;
 	a->who = (struct mint_identity){
-		.kind = a->id == ACCOUNT_ID_ADMIN        ? HANDLE_ADMIN
-		        : a->class == ACCOUNT_SERVICE ? HANDLE_SERVICE
-		                                      : HANDLE_USER,
+		.kind = kind_of(a),
 		.user_id = a->id,
 		.n_principals = n,
 		.principals = k->principals,
@@ -259,8 +264,10 @@ static struct kept *account_of(const struct accounts *as, struct bw_str name,
 		k->account.verifier = memcpy(text + name.n + 1, verifier.p, verifier.n);
 		k->account.verifier_id = hash(as, verifier.p, verifier.n) | 1;
 	} else if (verifier.p != NULL) {
-		log_warning(0, "account %llu: its password cannot be verified: no argon2id of a sane cost",
-		            (unsigned long long)k->account.id);
+		log_warning(
+			0,
+			"account %llu: its password cannot be verified: no argon2id of a sane cost",
+			(unsigned long long)k->account.id);
 	}
 	return k;
 }
@@ -307,8 +314,9 @@ static struct load *find_load(struct accounts *as, struct load_bucket *bucket, s
 
 	if (clock_boot_us() >= as->trusted_until_us)
 		return NULL;
-	LIST_FOREACH(l, bucket, next)
-		if (l->news == as->news && l->n_name == name.n && memcmp(l->name, name.p, name.n) == 0)
+	LIST_FOREACH (l, bucket, next)
+		if (l->news == as->news && l->n_name == name.n &&
+		    memcmp(l->name, name.p, name.n) == 0)
 			return l;
 	return NULL;
 }
@@ -356,7 +364,8 @@ static void on_replaced(void *arg, int err, const struct pg_rows *rows)
 	(void)arg;
 	(void)rows;
 	if (err != BW_OK)
-		log_info(0, "a password verifier of another cost stays for now: %s", wire_err_text(err));
+		log_info(0, "a password verifier of another cost stays for now: %s",
+		         wire_err_text(err));
 }
 
 void accounts_replace_verifier(struct accounts *as, uint64_t id, const char *old, const char *new)
@@ -390,7 +399,8 @@ struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo, void (
 	TAILQ_INIT(&as->present);
 	TAILQ_INIT(&as->absent);
 	crypto_shorthash_keygen(as->hash_key);
-	as->pg = pg_new(loop, conninfo, statements, N_STATEMENTS, NULL, READ_MS, READ_QUEUE, &ops, as);
+	as->pg = pg_new(loop, conninfo, statements, N_STATEMENTS, NULL, READ_MS, READ_QUEUE, &ops,
+	                as);
 	return as;
 }
 

@@ -4,9 +4,9 @@
 #include "mint.h"
 #include <ev.h>
 
-#define ACCOUNT_ID_ADMIN     1u
-#define ACCOUNT_ID_ANONYMOUS 2u
-#define ACCOUNT_ID_EVERYONE  3u
+#define ACCOUNT_ID_ADMIN       1u
+#define ACCOUNT_ID_ANONYMOUS   2u
+#define ACCOUNT_ID_EVERYONE    3u
 #define ACCOUNT_MAX_PRINCIPALS 512u
 
 struct accounts;
@@ -15,13 +15,13 @@ enum account_class { ACCOUNT_USER, ACCOUNT_GROUP, ACCOUNT_SERVICE };
 
 /* Borrowed until the callback returns to the loop. */
 struct account {
-	struct bw_str        name;
-	uint64_t             id; /* 0: there is no such account */
-	enum account_class   class;
-	bool                 disabled;
-	bool                 is_crowded;  /* has more principals than a handle can carry: who is not set */
-	const char          *verifier;    /* NULL: has no password, or none that can be verified */
-	uint64_t             verifier_id; /* one number per verifier; 0 without one */
+	struct bw_str name;
+	uint64_t      id; /* 0: there is no such account */
+	enum account_class class;
+	bool        disabled;
+	bool        is_crowded;  /* has more principals than a handle can carry: who is not set */
+	const char *verifier;    /* NULL: has no password, or none that can be verified */
+	uint64_t    verifier_id; /* one number per verifier; 0 without one */
 	struct mint_identity who;
 };
 

@@ -17,7 +17,10 @@
 
 /* The permit table. All else from the gateway closes its connection. */
 static const enum wire_id permit[] = {
-	WIRE_AUTHENTICATE_BASIC, WIRE_AUTHENTICATE_ANONYMOUS, WIRE_AUTHENTICATE_SERVICE, WIRE_NONE,
+	WIRE_AUTHENTICATE_BASIC,
+	WIRE_AUTHENTICATE_ANONYMOUS,
+	WIRE_AUTHENTICATE_SERVICE,
+	WIRE_NONE,
 };
 
 /* What the gateway is told about every refused login; the reason is for our own log. */
@@ -31,17 +34,17 @@ struct answers {
 };
 
 struct waiter {
-	LIST_ENTRY(waiter)   next; /* of its connection */
+	LIST_ENTRY(waiter) next;   /* of its connection */
 	struct conn         *conn; /* NULL: gone */
 	struct wire_question question;
 };
 
 /* One gateway worker. */
 struct conn {
-	struct wire_conn      base;
-	struct mint_channel   channel;
-	LIST_HEAD(, waiter)   waiters;
-	unsigned              n_waiters;
+	struct wire_conn    base;
+	struct mint_channel channel;
+	LIST_HEAD(, waiter) waiters;
+	unsigned n_waiters;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -58,8 +61,8 @@ static void answer_handle(struct conn *c, const struct wire_question *q, struct 
 	uint8_t                  handle[HANDLE_MAX];
 
 	log_debug(q->request, "handle %llu of connection %llu for \"%.*s\"",
-	          (unsigned long long)c->channel.sequence, (unsigned long long)c->base.id, (int)user.n,
-	          user.p);
+	          (unsigned long long)c->channel.sequence, (unsigned long long)c->base.id,
+	          (int)user.n, user.p);
 	m.user.data = (uint8_t *)user.p;
 	m.user.len = user.n;
 	m.handle.data = handle;
@@ -119,7 +122,8 @@ static void answer_login(struct conn *c, const struct wire_question *q, const st
                          uint64_t now_us)
 {
 	if (a->is_crowded)
-		refuse(c, q, "login", a->name, BW_ELOGIN, "it is in more groups than a handle can carry");
+		refuse(c, q, "login", a->name, BW_ELOGIN,
+		       "it is in more groups than a handle can carry");
 	else
 		answer_handle(c, q, a->name, &a->who, now_us);
 }
@@ -164,7 +168,8 @@ static void on_authenticate_basic(struct conn *c, const struct wire_question *q,
 	if (credential_name(user, user_mem, &user) != BW_OK)
 		refuse(c, q, "login", BW_STR("?"), BW_ELOGIN, "not a user name");
 	else if (credential_password(password, password_mem, &password) != BW_OK)
-		refuse(c, q, "login", user, BW_ELOGIN, "not a password: empty, too long or not UTF-8");
+		refuse(c, q, "login", user, BW_ELOGIN,
+		       "not a password: empty, too long or not UTF-8");
 	else
 		check(c, q, user, password);
 	if (password.p == password_mem)
@@ -225,7 +230,8 @@ static void on_authenticate_service(struct conn *c, const struct wire_question *
 	int                   err;
 
 	if (user.p == NULL) {
-		refuse(c, q, "service login", bundle, BW_ELOGIN, "no service user is mapped to this bundle");
+		refuse(c, q, "service login", bundle, BW_ELOGIN,
+		       "no service user is mapped to this bundle");
 		return;
 	}
 	a = accounts_find(parts->accounts, user, now_us);
@@ -243,7 +249,8 @@ static void on_authenticate_service(struct conn *c, const struct wire_question *
 
 /* ---- connections ---- */
 
-static void on_message(struct wire_conn *base, const struct wire_question *q, struct wire_message *m)
+static void on_message(struct wire_conn *base, const struct wire_question *q,
+                       struct wire_message *m)
 {
 	struct conn *c = (struct conn *)base;
 
@@ -277,7 +284,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 	struct conn   *c = (struct conn *)base;
 	struct waiter *w;
 
-	LIST_FOREACH(w, &c->waiters, next)
+	LIST_FOREACH (w, &c->waiters, next)
 		w->conn = NULL;
 	log_info(0, "connection %llu closed: %s", (unsigned long long)base->id, reason);
 }
@@ -295,7 +302,8 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 	struct answers *as = xcalloc(1, sizeof(*as));
 
 	as->parts = *parts;
-	as->server = wire_server_new(loop, listener, WIRE_AUTH, permit, false, gateway, &server_ops, as);
+	as->server =
+		wire_server_new(loop, listener, WIRE_AUTH, permit, false, gateway, &server_ops, as);
 	return as;
 }
 

@@ -12,7 +12,7 @@
  * journal is followed: who is greeted is served. SIGTERM: logins under way are finished; a second
  * one: at once.
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after that
- * per login. Tests: tests/system. */
+ * per login. Tests: tests/unit/auth/auth_test.c, tests/system. */
 #include "answer.h"
 #include "journal.h"
 #include "schema.h"
@@ -181,10 +181,11 @@ static void filter_calls(void)
 {
 	/* PostgreSQL over a socket or the network: names are looked up and certificates read. */
 	static const char *const allow[] = {
-		"socket", "connect", "sendmmsg", "openat", "fstat", "newfstatat", "access", "ioctl",
-		"getuid", "geteuid", "uname", "getdents64", NULL,
+		"socket", "connect", "sendmmsg", "openat", "fstat",      "newfstatat", "access",
+		"ioctl",  "getuid",  "geteuid",  "uname",  "getdents64", NULL,
 	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", "ptrace", NULL };
+	static const char *const kill_for[] = { "execve", "execveat", "fork",
+		                                "vfork",  "ptrace",   NULL };
 
 	sandbox_filter(allow, kill_for);
 }
@@ -214,7 +215,8 @@ static void on_accounts_up(void *arg)
 	struct auth *auth = arg;
 
 	if (auth->journal == NULL)
-		auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
+		auth->journal =
+			journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
 }
 
 static void on_schema_ready(void *arg)
@@ -269,8 +271,8 @@ static void start_pool(struct auth *auth)
 	auth->loop = ev_default_loop(EVFLAG_AUTO);
 	if (auth->loop == NULL)
 		fatalx("no event loop");
-	auth->pool = password_pool_new(auth->loop, (unsigned)s->hash_threads, (unsigned)s->hash_queue,
-	                               s->argon2_ops, s->argon2_mem);
+	auth->pool = password_pool_new(auth->loop, (unsigned)s->hash_threads,
+	                               (unsigned)s->hash_queue, s->argon2_ops, s->argon2_mem);
 	auth->remember = remember_new(s->remember_seconds);
 }
 

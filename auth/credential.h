@@ -3,7 +3,7 @@
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
 
-#define CREDENTIAL_NAME     255u  /* octets, in NFC */
+#define CREDENTIAL_NAME     255u /* octets, in NFC */
 #define CREDENTIAL_PASSWORD 1024u
 
 /* The name in NFC: UTF-8, 1 to 255 octets, no controls. ASCII is handed back as it is, borrowed

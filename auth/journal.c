@@ -27,7 +27,8 @@ enum query {
 };
 
 static const struct pg_statement statements[] = {
-#define Q_FOLLOW(name, n_params, n_columns, writes, sql) { #name, sql, n_params, n_columns, writes },
+#define Q_FOLLOW(name, n_params, n_columns, writes, sql) \
+	{ #name, sql, n_params, n_columns, writes },
 #include "queries.def"
 };
 
@@ -35,12 +36,12 @@ struct journal {
 	struct pg       *pg;
 	struct ev_loop  *loop;
 	struct accounts *accounts;
-	void           (*on_followed)(void *arg);
-	void            *arg;
-	ev_timer         poll;
-	char            *snapshot; /* of the last read; NULL: none since the connection came up */
-	bool             is_reading, again;
-	uint64_t         began_us;
+	void (*on_followed)(void *arg);
+	void    *arg;
+	ev_timer poll;
+	char    *snapshot; /* of the last read; NULL: none since the connection came up */
+	bool     is_reading, again;
+	uint64_t began_us;
 };
 
 static void read_news(struct journal *j);

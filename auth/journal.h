@@ -13,4 +13,4 @@ struct journal;
  * connection. */
 struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
                             void (*on_followed)(void *arg), void *arg);
-void journal_free(struct journal *j); /* NULL is fine */
+void            journal_free(struct journal *j); /* NULL is fine */

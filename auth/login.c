@@ -28,21 +28,21 @@
 
 struct waiter {
 	STAILQ_ENTRY(waiter) next;
-	login_cb             cb;
-	void                *arg;
+	login_cb cb;
+	void    *arg;
 };
 
 struct attempt {
-	LIST_ENTRY(attempt)   next;
-	struct logins        *logins;
+	LIST_ENTRY(attempt) next;
+	struct logins *logins;
 	STAILQ_HEAD(, waiter) waiters;
-	uint8_t               key[REMEMBER_KEY];
-	unsigned              tries;
-	uint64_t              verifying, verified; /* number of the verifier; 0: the dummy, none yet */
-	uint64_t              account;             /* whose verifier that is */
-	size_t                n_user, n_password;
-	char                  user[CREDENTIAL_NAME];
-	char                  password[CREDENTIAL_PASSWORD];
+	uint8_t  key[REMEMBER_KEY];
+	unsigned tries;
+	uint64_t verifying, verified; /* number of the verifier; 0: the dummy, none yet */
+	uint64_t account;             /* whose verifier that is */
+	size_t   n_user, n_password;
+	char     user[CREDENTIAL_NAME];
+	char     password[CREDENTIAL_PASSWORD];
 };
 LIST_HEAD(bucket, attempt);
 
@@ -128,7 +128,7 @@ static void decide(struct attempt *at, const struct account *a)
 {
 	struct logins *ls = at->logins;
 	bool           usable = can_log_in(a);
-	bool           was_verified = usable && at->verified == a->verifier_id && at->account == a->id;
+	bool was_verified = usable && at->verified == a->verifier_id && at->account == a->id;
 
 	if (was_verified && password_is_outdated(ls->pool, a->verifier))
 		rehash(at, a);
@@ -143,8 +143,8 @@ static void decide(struct attempt *at, const struct account *a)
 	}
 	at->verifying = usable ? a->verifier_id : 0;
 	at->account = a->id;
-	if (password_verify(ls->pool, usable ? a->verifier : NULL, password_of(at), on_verified, at) !=
-	    BW_OK)
+	if (password_verify(ls->pool, usable ? a->verifier : NULL, password_of(at), on_verified,
+	                    at) != BW_OK)
 		end(at, BW_EBUSY, NULL, "too many passwords are waiting to be verified");
 }
 
@@ -198,7 +198,7 @@ static struct attempt *find(struct bucket *bucket, const uint8_t *key)
 {
 	struct attempt *at;
 
-	LIST_FOREACH(at, bucket, next)
+	LIST_FOREACH (at, bucket, next)
 		if (memcmp(at->key, key, REMEMBER_KEY) == 0)
 			return at;
 	return NULL;

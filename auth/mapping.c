@@ -46,7 +46,8 @@ static bool split(struct entry *e)
 		return false;
 	colon = memchr(e->text, ':', (size_t)(equals - e->text));
 	e->user = bw_str(equals + 1);
-	e->bundle = (struct bw_str){ e->text, (size_t)((colon != NULL ? colon : equals) - e->text) };
+	e->bundle =
+		(struct bw_str){ e->text, (size_t)((colon != NULL ? colon : equals) - e->text) };
 	e->subservice = BW_STR("");
 	if (colon != NULL)
 		e->subservice = (struct bw_str){ colon + 1, (size_t)(equals - colon - 1) };
@@ -79,8 +80,10 @@ static int add(struct mapping *m, const char *text, char *err, size_t err_size)
 	bool         is_entry = split(&e);
 
 	if (is_entry && e.user.p[0] == '[') {
-		snprintf(err, err_size, "auth.service_users: \"%s\": a list of principals is not "
-		         "supported, name one service user", text);
+		snprintf(err, err_size,
+		         "auth.service_users: \"%s\": a list of principals is not "
+		         "supported, name one service user",
+		         text);
 		free(e.text);
 		return -1;
 	}
@@ -88,7 +91,8 @@ static int add(struct mapping *m, const char *text, char *err, size_t err_size)
 		m->entries[m->n++] = e;
 		return 0;
 	}
-	log_warning(0, "auth.service_users: \"%s\" is left out: not bundle[:subservice]=user", text);
+	log_warning(0, "auth.service_users: \"%s\" is left out: not bundle[:subservice]=user",
+	            text);
 	free(e.text);
 	return 0;
 }
@@ -99,7 +103,8 @@ static int sort(struct mapping *m, char *err, size_t err_size)
 	for (size_t i = 1; i < m->n; i++) {
 		if (compare_entries(&m->entries[i - 1], &m->entries[i]) != 0)
 			continue;
-		snprintf(err, err_size, "auth.service_users: \"%s\" and \"%s\" map the same service",
+		snprintf(err, err_size,
+		         "auth.service_users: \"%s\" and \"%s\" map the same service",
 		         m->entries[i - 1].text, m->entries[i].text);
 		return -1;
 	}

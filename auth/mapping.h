@@ -10,7 +10,7 @@ struct mapping;
 /* NULL with a reason in err: an entry maps to a list, or two map the same (bundle, subservice). An
  * entry that is malformed otherwise is left out with a warning; the others stay. */
 struct mapping *mapping_new(const struct conf_list *entries, char *err, size_t err_size);
-void mapping_free(struct mapping *m); /* NULL is fine */
+void            mapping_free(struct mapping *m); /* NULL is fine */
 /* The user of (bundle, subservice), else of the bundle without a subservice; absent if there is
  * neither: there is no default. An empty subservice is none. Borrowed until mapping_free. */
 struct bw_str mapping_find(const struct mapping *m, struct bw_str bundle, struct bw_str subservice);

@@ -6,7 +6,8 @@
 
 _Static_assert(ACCOUNT_MAX_PRINCIPALS == HANDLE_MAX_PRINCIPALS, "an account fits into a handle");
 
-void mint_channel_init(struct mint_channel *c, const uint8_t channel[HANDLE_CHANNEL], uint64_t now_us)
+void mint_channel_init(struct mint_channel *c, const uint8_t channel[HANDLE_CHANNEL],
+                       uint64_t now_us)
 {
 	memcpy(c->channel, channel, HANDLE_CHANNEL);
 	c->sequence = now_us;

@@ -4,8 +4,9 @@
 
 /* What is kept per gateway worker. */
 struct mint_channel {
-	uint8_t  channel[HANDLE_CHANNEL]; /* its connection to repo, the only place its handles are good */
-	uint64_t sequence;                /* of the next one */
+	uint8_t channel
+		[HANDLE_CHANNEL]; /* its connection to repo, the only place its handles are good */
+	uint64_t sequence;        /* of the next one */
 };
 
 /* Who a handle speaks for. principals: id << 1 | is_group, the user first. */
@@ -18,8 +19,8 @@ struct mint_identity {
 
 /* now_us: CLOCK_BOOTTIME. Numbers begin there, so they stay above those of a former auth process
  * that served the same channel. */
-void   mint_channel_init(struct mint_channel *c, const uint8_t channel[HANDLE_CHANNEL],
-                         uint64_t now_us);
+void mint_channel_init(struct mint_channel *c, const uint8_t channel[HANDLE_CHANNEL],
+                       uint64_t now_us);
 /* Writes a handle good for HANDLE_LIFE_US into out (HANDLE_MAX octets); returns its size. */
 size_t mint_handle(struct mint_channel *c, const struct handle_key *key,
                    const struct mint_identity *who, uint64_t now_us, uint8_t *out);

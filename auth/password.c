@@ -21,13 +21,13 @@
 
 struct job {
 	STAILQ_ENTRY(job) next;
-	bool              is_hash; /* else a verification */
-	bool              is_dummy, ok;
-	char              verifier[crypto_pwhash_STRBYTES]; /* read, or made */
-	size_t            n_password;
-	char              password[CREDENTIAL_PASSWORD];
-	password_cb       cb;
-	void             *arg;
+	bool        is_hash; /* else a verification */
+	bool        is_dummy, ok;
+	char        verifier[crypto_pwhash_STRBYTES]; /* read, or made */
+	size_t      n_password;
+	char        password[CREDENTIAL_PASSWORD];
+	password_cb cb;
+	void       *arg;
 };
 STAILQ_HEAD(jobs, job);
 
@@ -54,10 +54,11 @@ struct password_pool {
 static void compute(const struct password_pool *pool, struct job *job)
 {
 	if (job->is_hash) {
-		job->ok = crypto_pwhash_str(job->verifier, job->password, job->n_password, pool->ops,
-		                            pool->mem) == 0;
+		job->ok = crypto_pwhash_str(job->verifier, job->password, job->n_password,
+		                            pool->ops, pool->mem) == 0;
 	} else {
-		job->ok = crypto_pwhash_str_verify(job->verifier, job->password, job->n_password) == 0;
+		job->ok = crypto_pwhash_str_verify(job->verifier, job->password, job->n_password) ==
+		          0;
 		if (job->is_dummy)
 			job->ok = false;
 	}
@@ -138,7 +139,8 @@ int password_verify(struct password_pool *pool, const char *verifier, struct bw_
 		return BW_EBUSY;
 	STAILQ_REMOVE_HEAD(&pool->free, next);
 	job->is_dummy = verifier == NULL;
-	snprintf(job->verifier, sizeof(job->verifier), "%s", verifier != NULL ? verifier : pool->dummy);
+	snprintf(job->verifier, sizeof(job->verifier), "%s",
+	         verifier != NULL ? verifier : pool->dummy);
 	submit(pool, job, password, cb, arg);
 	return BW_OK;
 }
@@ -171,7 +173,8 @@ bool password_is_verifier(const char *text)
 
 	if (strlen(text) >= crypto_pwhash_STRBYTES)
 		return false;
-	if (sscanf(text, "$argon2id$v=19$m=%8u,t=%8u,p=1$%n", &mem_kib, &ops, &end) != 2 || end == 0)
+	if (sscanf(text, "$argon2id$v=19$m=%8u,t=%8u,p=1$%n", &mem_kib, &ops, &end) != 2 ||
+	    end == 0)
 		return false;
 	return mem_kib <= MAX_MEM_KIB && ops <= MAX_OPS;
 }
@@ -181,7 +184,8 @@ static void make_dummy(struct password_pool *pool)
 	uint8_t password[32];
 
 	randombytes_buf(password, sizeof(password));
-	if (crypto_pwhash_str(pool->dummy, (char *)password, sizeof(password), pool->ops, pool->mem) != 0)
+	if (crypto_pwhash_str(pool->dummy, (char *)password, sizeof(password), pool->ops,
+	                      pool->mem) != 0)
 		fatalx("auth.argon2_ops and auth.argon2_mem: no hash can be made with this cost");
 	sodium_memzero(password, sizeof(password));
 }

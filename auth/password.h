@@ -21,10 +21,10 @@ void password_pool_free(struct password_pool *pool);
 /* Verifies on the pool; BW_EBUSY: the queue is full, cb will not run. The password is copied and
  * wiped when it has been used. verifier NULL: there is nothing to verify against, which takes the
  * same time (a hash of the present cost is verified) and is never ok. */
-int  password_verify(struct password_pool *pool, const char *verifier, struct bw_str password,
-                     password_cb cb, void *arg);
+int password_verify(struct password_pool *pool, const char *verifier, struct bw_str password,
+                    password_cb cb, void *arg);
 /* A verifier of the present cost for that password, if nobody is waiting: else BW_EBUSY. */
-int  password_hash(struct password_pool *pool, struct bw_str password, password_cb cb, void *arg);
+int password_hash(struct password_pool *pool, struct bw_str password, password_cb cb, void *arg);
 /* The verifier was made with another cost than the pool's. */
 bool password_is_outdated(const struct password_pool *pool, const char *verifier);
 /* An argon2id string whose cost can be afforded: verifying reads the cost from the string. */

@@ -9,7 +9,7 @@ struct remember;
 
 /* seconds: how long an entry is good; 0: nothing is remembered. Never NULL. */
 struct remember *remember_new(uint64_t seconds);
-void remember_free(struct remember *r); /* wipes; NULL is fine */
+void             remember_free(struct remember *r); /* wipes; NULL is fine */
 /* The name of (user, password) in here: a keyed hash that tells nothing without this process's
  * random key. Also what equal logins in flight are recognised by. user has no NUL. */
 void remember_key(const struct remember *r, struct bw_str user, struct bw_str password,

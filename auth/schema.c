@@ -24,11 +24,11 @@ static const struct pg_statement statements[] = {
 struct schema_wait {
 	struct ev_loop *loop;
 	struct pg      *pg;
-	ev_timer        again; /* asks; or, when ready, ends outside of the connection's callbacks */
-	bool            is_ready;
-	int64_t         logged; /* version last waited on */
-	void          (*on_ready)(void *arg);
-	void           *arg;
+	ev_timer again; /* asks; or, when ready, ends outside of the connection's callbacks */
+	bool     is_ready;
+	int64_t  logged; /* version last waited on */
+	void (*on_ready)(void *arg);
+	void *arg;
 };
 
 static void ask_later(struct schema_wait *s, double seconds)
@@ -44,12 +44,13 @@ static void on_version(void *arg, int err, const struct pg_rows *rows)
 	int64_t             version = err == BW_OK ? pg_int(rows, 0, 0) : -1; /* 0: no row yet */
 
 	if (version > SCHEMA_VERSION)
-		fatalx("the database is at schema version %lld, this program knows %d: it is too old",
+		fatalx("the database is at schema version %lld, this program knows %d: it is too "
+		       "old",
 		       (long long)version, SCHEMA_VERSION);
 	s->is_ready = version == SCHEMA_VERSION;
 	if (version >= 0 && !s->is_ready && version != s->logged)
-		log_info(0, "waiting for schema version %d, the database is at %lld", SCHEMA_VERSION,
-		         (long long)version);
+		log_info(0, "waiting for schema version %d, the database is at %lld",
+		         SCHEMA_VERSION, (long long)version);
 	s->logged = version;
 	ask_later(s, s->is_ready ? 0. : AGAIN_S);
 }
@@ -77,7 +78,7 @@ static void on_up(struct pg *pg)
 	ask(pg_owner(pg));
 }
 
-struct schema_wait *schema_wait_new(struct ev_loop *loop, const char *conninfo,
+struct schema_wait *schema_wait_new(struct ev_loop *loop, const char  *conninfo,
                                     void (*on_ready)(void *arg), void *arg)
 {
 	static const struct pg_ops ops = { .on_up = on_up };

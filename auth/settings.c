@@ -3,7 +3,9 @@
 #include "settings.h"
 
 #define KEY(name, type, field, initial, min, max, help) \
-	{ "auth." name, type, offsetof(struct auth_settings, field), initial, min, max, help }
+	{ \
+		"auth." name, type, offsetof(struct auth_settings, field), initial, min, max, help \
+	}
 
 static const struct conf_key keys[] = {
 	KEY("user", CONF_STRING, user, "boardwalk-auth", 0, 0,
@@ -13,7 +15,8 @@ static const struct conf_key keys[] = {
 	KEY("gateway_user", CONF_STRING, gateway_user, "boardwalk-gateway", 0, 0,
 	    "the only system user, besides auth's own, whose connections are let in"),
 	KEY("database", CONF_STRING, database, "dbname=boardwalk user=boardwalk_auth", 0, 0,
-	    "libpq connection string or URL; AUTH_DATABASE_URL or AUTH_DATABASE_URL_FILE go before it"),
+	    "libpq connection string or URL; AUTH_DATABASE_URL or AUTH_DATABASE_URL_FILE go before "
+	    "it"),
 	KEY("key_file", CONF_STRING, key_file, "/var/lib/boardwalk/keys/handle.key", 0, 0,
 	    "key of the resolver handles, shared with repo"),
 	KEY("hash_threads", CONF_UINT, hash_threads, "2", 1, 64,

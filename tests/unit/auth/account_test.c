@@ -21,9 +21,9 @@ static struct asked asked[64];
 static unsigned     n_asked;
 static int          query_error;
 
-struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *list, size_t n,
-                  const char *const *listen, unsigned timeout, unsigned queue, const struct pg_ops *ops,
-                  void *owner)
+struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *list,
+                  size_t n, const char *const *listen, unsigned timeout, unsigned queue,
+                  const struct pg_ops *ops, void *owner)
 {
 	(void)loop, (void)conninfo, (void)list, (void)n, (void)listen, (void)timeout, (void)queue;
 	(void)ops, (void)owner;
@@ -41,7 +41,8 @@ void pg_free(struct pg *pg)
 	(void)pg;
 }
 
-int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb, void *arg)
+int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb,
+             void *arg)
 {
 	(void)pg;
 	cr_assert_eq(statement, QUERY_ACCOUNT);
@@ -163,17 +164,42 @@ Test(account, fields)
 Test(account, kinds)
 {
 	static const struct {
-		struct pg_rows    rows;
+		struct pg_rows rows;
 		enum account_class class;
-		bool              disabled, has_verifier;
-		enum handle_kind  kind;
-		unsigned          n_principals;
+		bool             disabled, has_verifier;
+		enum handle_kind kind;
+		unsigned         n_principals;
 	} table[] = {
-		{ { 1, { "1", "user", "f", VERIFIER, NULL } }, ACCOUNT_USER, false, true, HANDLE_ADMIN, 2 },
-		{ { 1, { "120", "service", "f", NULL, "200" } }, ACCOUNT_SERVICE, false, false, HANDLE_SERVICE, 3 },
-		{ { 1, { "121", "user", "t", NULL, NULL } }, ACCOUNT_USER, true, false, HANDLE_USER, 2 },
-		{ { 1, { "122", "user", "f", "plain text", NULL } }, ACCOUNT_USER, false, false, HANDLE_USER, 2 },
-		{ { 1, { "123", "group", "f", NULL, NULL } }, ACCOUNT_GROUP, false, false, HANDLE_USER, 2 },
+		{ { 1, { "1", "user", "f", VERIFIER, NULL } },
+		  ACCOUNT_USER,
+		  false,
+		  true,
+		  HANDLE_ADMIN,
+		  2 },
+		{ { 1, { "120", "service", "f", NULL, "200" } },
+		  ACCOUNT_SERVICE,
+		  false,
+		  false,
+		  HANDLE_SERVICE,
+		  3 },
+		{ { 1, { "121", "user", "t", NULL, NULL } },
+		  ACCOUNT_USER,
+		  true,
+		  false,
+		  HANDLE_USER,
+		  2 },
+		{ { 1, { "122", "user", "f", "plain text", NULL } },
+		  ACCOUNT_USER,
+		  false,
+		  false,
+		  HANDLE_USER,
+		  2 },
+		{ { 1, { "123", "group", "f", NULL, NULL } },
+		  ACCOUNT_GROUP,
+		  false,
+		  false,
+		  HANDLE_USER,
+		  2 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -10,15 +10,17 @@ static struct question q;
 static void set_up(void)
 {
 	world_init(2, 64, OPS, MEM);
-	test_postgres_sql(w.db,
-	                  "SELECT auth.principal_create(n, c) FROM (VALUES ('reader', 'user'), ('off', 'user'), "
-	                  "('bare', 'user'), ('svc', 'service'), ('svc-off', 'service'), ('inner', 'group'), "
-	                  "('outer', 'group'), ('outermost', 'group'), ('strangers', 'group')) AS v(n, c);"
-	                  "SELECT auth.membership_add('inner', 'reader');"
-	                  "SELECT auth.membership_add('outer', 'inner');"
-	                  "SELECT auth.membership_add('outermost', 'outer');"
-	                  "SELECT auth.membership_add('inner', 'svc');"
-	                  "SELECT auth.principal_disable('svc-off', true)");
+	test_postgres_sql(
+		w.db,
+		"SELECT auth.principal_create(n, c) FROM (VALUES ('reader', 'user'), ('off', "
+		"'user'), "
+		"('bare', 'user'), ('svc', 'service'), ('svc-off', 'service'), ('inner', 'group'), "
+		"('outer', 'group'), ('outermost', 'group'), ('strangers', 'group')) AS v(n, c);"
+		"SELECT auth.membership_add('inner', 'reader');"
+		"SELECT auth.membership_add('outer', 'inner');"
+		"SELECT auth.membership_add('outermost', 'outer');"
+		"SELECT auth.membership_add('inner', 'svc');"
+		"SELECT auth.principal_disable('svc-off', true)");
 	set_password("admin", "admin's");
 	set_password("reader", "reader's");
 	set_password("off", "off's");
@@ -38,7 +40,8 @@ TestSuite(answer, .init = set_up, .fini = tear_down, .timeout = 60);
 
 static uint64_t id_of(const char *name)
 {
-	char    *text = test_postgres_value(w.db, "SELECT id FROM auth.principal WHERE name = '%s'", name);
+	char *text =
+		test_postgres_value(w.db, "SELECT id FROM auth.principal WHERE name = '%s'", name);
 	uint64_t id = strtoull(text, NULL, 10);
 
 	free(text);
@@ -55,7 +58,8 @@ static void assert_principals(const char *const *names, unsigned n)
 		uint64_t id = id_of(names[i] + is_group);
 
 		for (unsigned k = 0; k < n; k++)
-			if (handle_principal(&q.handle, k, &got_group) == id && got_group == is_group)
+			if (handle_principal(&q.handle, k, &got_group) == id &&
+			    got_group == is_group)
 				found = true;
 		cr_assert(found, "%s", names[i]);
 	}
@@ -69,7 +73,9 @@ Test(answer, users)
 	cr_assert_str_eq(q.user, "reader");
 	cr_assert_eq(q.handle.kind, HANDLE_USER);
 	cr_assert_eq(q.handle.user_id, id_of("reader"));
-	assert_principals((const char *const[]){ "reader", "+inner", "+outer", "+outermost", "+everyone" }, 5);
+	assert_principals(
+		(const char *const[]){ "reader", "+inner", "+outer", "+outermost", "+everyone" },
+		5);
 	cr_assert_arr_eq(q.handle.channel, CHANNEL, HANDLE_CHANNEL);
 	cr_assert_geq(q.handle.issued_us, before);
 	cr_assert_leq(q.handle.issued_us, clock_boot_us());
@@ -118,7 +124,8 @@ Test(answer, refused_logins_look_alike)
 	memset(long_password, 'p', sizeof(long_password) - 1);
 	for (unsigned round = 0; round < 2; round++) /* the second from memory */
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-			cr_assert_eq(basic(&g, &q, rows[i].user, rows[i].password), BW_ELOGIN, "row %zu", i);
+			cr_assert_eq(basic(&g, &q, rows[i].user, rows[i].password), BW_ELOGIN,
+			             "row %zu", i);
 			cr_assert_str_eq(q.text, "login refused", "row %zu", i);
 			cr_assert_eq(q.retry_after, 0, "row %zu", i);
 		}
@@ -131,28 +138,27 @@ Test(answer, services)
 		const char *bundle, *subservice;
 		int         err;
 	} rows[] = {
-		{ "demo", NULL, BW_OK },
-		{ "demo", "anything", BW_OK },
-		{ "other", "only", BW_OK },
-		{ "other", NULL, BW_ELOGIN },     /* no mapping */
-		{ "unknown", NULL, BW_ELOGIN },
-		{ "", NULL, BW_ELOGIN },
-		{ "demo", "off", BW_ELOGIN },     /* disabled: SLING-7144 */
-		{ "demo", "user", BW_ELOGIN },    /* a user is no service user */
-		{ "demo", "none", BW_ELOGIN },    /* does not exist */
+		{ "demo", NULL, BW_OK },        { "demo", "anything", BW_OK },
+		{ "other", "only", BW_OK },     { "other", NULL, BW_ELOGIN }, /* no mapping */
+		{ "unknown", NULL, BW_ELOGIN }, { "", NULL, BW_ELOGIN },
+		{ "demo", "off", BW_ELOGIN },  /* disabled: SLING-7144 */
+		{ "demo", "user", BW_ELOGIN }, /* a user is no service user */
+		{ "demo", "none", BW_ELOGIN }, /* does not exist */
 	};
 
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-			cr_assert_eq(service(&g, &q, rows[i].bundle, rows[i].subservice), rows[i].err, "row %zu", i);
+			cr_assert_eq(service(&g, &q, rows[i].bundle, rows[i].subservice),
+			             rows[i].err, "row %zu", i);
 			if (rows[i].err != BW_OK) {
 				cr_assert_str_eq(q.text, "login refused");
 				continue;
 			}
 			cr_assert_str_eq(q.user, "svc");
 			cr_assert_eq(q.handle.kind, HANDLE_SERVICE);
-			assert_principals(
-				(const char *const[]){ "svc", "+inner", "+outer", "+outermost", "+everyone" }, 5);
+			assert_principals((const char *const[]){ "svc", "+inner", "+outer",
+			                                         "+outermost", "+everyone" },
+			                  5);
 		}
 	test_postgres_sql(w.db, "SELECT auth.principal_disable('svc', true)");
 	while (service(&g, &q, "demo", NULL) == BW_OK)
@@ -168,13 +174,17 @@ Test(answer, cycle_of_groups)
 	                        "WHERE a.name = 'outermost' AND b.name = 'inner'");
 	accounts_drop_all(w.accounts);
 	cr_assert_eq(basic(&g, &q, "reader", "reader's"), BW_OK);
-	assert_principals((const char *const[]){ "reader", "+inner", "+outer", "+outermost", "+everyone" }, 5);
+	assert_principals(
+		(const char *const[]){ "reader", "+inner", "+outer", "+outermost", "+everyone" },
+		5);
 }
 
 Test(answer, too_many_groups)
 {
-	test_postgres_sql(w.db, "SELECT auth.principal_create('g' || i, 'group') FROM generate_series(1, 508) i;"
-	                        "SELECT auth.membership_add('g' || i, 'reader') FROM generate_series(1, 507) i");
+	test_postgres_sql(
+		w.db,
+		"SELECT auth.principal_create('g' || i, 'group') FROM generate_series(1, 508) i;"
+		"SELECT auth.membership_add('g' || i, 'reader') FROM generate_series(1, 507) i");
 	accounts_drop_all(w.accounts);
 	cr_assert_eq(basic(&g, &q, "reader", "reader's"), BW_OK); /* with its own three, 510 */
 	cr_assert_eq(q.handle.n_principals, 512);
@@ -199,7 +209,10 @@ Test(answer, many_at_once)
 	static struct question many[300];
 
 	for (unsigned i = 0; i < 300; i++)
-		send_basic(&g, &many[i], i % 3 ? "reader" : "admin", i % 3 == 2 ? "wrong" : i % 3 ? "reader's" : "admin's");
+		send_basic(&g, &many[i], i % 3 ? "reader" : "admin",
+		           i % 3 == 2 ? "wrong"
+		           : i % 3    ? "reader's"
+		                      : "admin's");
 	for (unsigned i = 0; i < 300; i++) {
 		wait_end(&many[i]);
 		cr_assert_eq(many[i].err, i % 3 == 2 ? BW_ELOGIN : BW_OK);

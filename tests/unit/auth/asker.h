@@ -57,7 +57,9 @@ static void on_gateway_want(struct wire_chan *ch, bool flush_soon, bool writable
 }
 
 static const struct wire_chan_ops gateway_ops = {
-	.on_hello = on_gateway_hello, .on_close = on_gateway_close, .want = on_gateway_want,
+	.on_hello = on_gateway_hello,
+	.on_close = on_gateway_close,
+	.want = on_gateway_want,
 };
 
 static void gateway_connect(struct gateway *g, const char *path, const char *channel)
@@ -142,7 +144,8 @@ static void send_question(struct gateway *g, struct question *q, enum wire_id id
 	cr_assert_eq(wire_call(g->chan, &q->call, id, 0xabc, m), BW_OK);
 }
 
-static void send_basic(struct gateway *g, struct question *q, const char *user, const char *password)
+static void send_basic(struct gateway *g, struct question *q, const char *user,
+                       const char *password)
 {
 	Bw__Wire__AuthenticateBasic m = BW__WIRE__AUTHENTICATE_BASIC__INIT;
 
@@ -175,7 +178,8 @@ static int anonymous(struct gateway *g, struct question *q)
 	return q->err;
 }
 
-static int service(struct gateway *g, struct question *q, const char *bundle, const char *subservice)
+static int service(struct gateway *g, struct question *q, const char *bundle,
+                   const char *subservice)
 {
 	Bw__Wire__AuthenticateService m = BW__WIRE__AUTHENTICATE_SERVICE__INIT;
 

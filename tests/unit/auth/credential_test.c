@@ -20,8 +20,9 @@ Test(credential, name)
 		{ "\xc2\xa0", "\xc2\xa0" },
 		{ "Zo\xc3\xab", "Zo\xc3\xab" },
 		{ "Zoe\xcc\x88", "Zo\xc3\xab" }, /* e and a combining diaeresis */
-		{ "\xe2\x84\xab", "\xc3\x85" },   /* the Angstrom sign is a letter of its own before NFC */
-		{ "\xc3", NULL },                 /* cut off */
+		{ "\xe2\x84\xab",
+		  "\xc3\x85" },   /* the Angstrom sign is a letter of its own before NFC */
+		{ "\xc3", NULL }, /* cut off */
 		{ "\xff\xfe", NULL },
 		{ "\xc0\xaf", NULL },     /* overlong */
 		{ "\xed\xa0\x80", NULL }, /* a surrogate */
@@ -33,7 +34,8 @@ Test(credential, name)
 		int           err = credential_name(bw_str(rows[i].in), mem, &out);
 
 		cr_assert_eq(err == BW_OK, rows[i].out != NULL, "row %zu", i);
-		cr_assert(bw_str_eq(out, rows[i].out ? bw_str(rows[i].out) : BW_STR("untouched")), "row %zu", i);
+		cr_assert(bw_str_eq(out, rows[i].out ? bw_str(rows[i].out) : BW_STR("untouched")),
+		          "row %zu", i);
 	}
 }
 

@@ -110,7 +110,8 @@ static void run(struct pg *pg, unsigned statement, const char *a, const char *b)
 {
 	bool done = false;
 
-	cr_assert_eq(pg_query(pg, statement, (struct pg_param[]){ { a }, { b } }, on_done, &done), BW_OK);
+	cr_assert_eq(pg_query(pg, statement, (struct pg_param[]){ { a }, { b } }, on_done, &done),
+	             BW_OK);
 	while (!done)
 		ev_run(w.loop, EVRUN_ONCE);
 }
@@ -118,8 +119,8 @@ static void run(struct pg *pg, unsigned statement, const char *a, const char *b)
 static struct pg *session_new(void)
 {
 	static const struct pg_ops none = { 0 };
-	struct pg                 *pg = pg_new(w.loop, test_postgres_conninfo(w.db, "postgres"), statements,
-	                                       N_STATEMENTS, NULL, 60000, 8, &none, NULL);
+	struct pg *pg = pg_new(w.loop, test_postgres_conninfo(w.db, "postgres"), statements,
+	                       N_STATEMENTS, NULL, 60000, 8, &none, NULL);
 
 	while (!pg_is_up(pg))
 		ev_run(w.loop, EVRUN_ONCE);
@@ -236,8 +237,9 @@ Test(database, verifier_of_another_cost)
 		;
 	do {
 		ev_run(w.loop, EVRUN_ONCE);
-		now = test_postgres_value(w.db, "SELECT verifier FROM auth.credential c JOIN auth.principal p "
-		                                "ON p.id = c.principal WHERE p.name = 'reader'");
+		now = test_postgres_value(
+			w.db, "SELECT verifier FROM auth.credential c JOIN auth.principal p "
+			      "ON p.id = c.principal WHERE p.name = 'reader'");
 		if (strcmp(now, verifier) != 0)
 			break;
 		free(now);
@@ -252,8 +254,9 @@ Test(database, verifier_of_another_cost)
 /* What the table's own checks keep out is not believed either. */
 Test(database, verifier_that_is_none)
 {
-	test_postgres_sql(w.db, "ALTER TABLE auth.credential DROP CONSTRAINT credential_is_argon2id;"
-	                        "UPDATE auth.credential SET verifier = 'first'");
+	test_postgres_sql(w.db,
+	                  "ALTER TABLE auth.credential DROP CONSTRAINT credential_is_argon2id;"
+	                  "UPDATE auth.credential SET verifier = 'first'");
 	accounts_drop_all(w.accounts);
 	cr_assert_eq(basic(&g, &q, "reader", "first"), BW_ELOGIN);
 }
@@ -272,8 +275,11 @@ Test(database, functions)
 		{ "SELECT auth.principal_create(repeat('x', 256), 'user')", "23514" },
 		{ "SELECT auth.principal_create(repeat('x', 255), 'user')", NULL },
 		{ "SELECT auth.principal_create('x', 'robot')", "23514" },
-		{ "SELECT auth.principal_create('g1', 'group'), auth.principal_create('g2', 'group')", NULL },
-		{ "SELECT auth.membership_add('g1', 'reader'), auth.membership_add('g2', 'g1')", NULL },
+		{ "SELECT auth.principal_create('g1', 'group'), auth.principal_create('g2', "
+		  "'group')",
+		  NULL },
+		{ "SELECT auth.membership_add('g1', 'reader'), auth.membership_add('g2', 'g1')",
+		  NULL },
 		{ "SELECT auth.membership_add('g1', 'g2')", "23514" },
 		{ "SELECT auth.membership_add('g1', 'g1')", "23514" },
 		{ "SELECT auth.membership_add('everyone', 'reader')", "42809" },
@@ -288,9 +294,10 @@ Test(database, functions)
 	char state[6], *same;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cr_assert_eq(test_postgres_fails(w.db, state, "%s", rows[i].sql), rows[i].state != NULL, "%s",
-		             rows[i].sql);
-		cr_assert_str_eq(state, rows[i].state != NULL ? rows[i].state : "", "%s", rows[i].sql);
+		cr_assert_eq(test_postgres_fails(w.db, state, "%s", rows[i].sql),
+		             rows[i].state != NULL, "%s", rows[i].sql);
+		cr_assert_str_eq(state, rows[i].state != NULL ? rows[i].state : "", "%s",
+		                 rows[i].sql);
 	}
 	same = test_postgres_value(w.db, "SELECT auth.membership_add('g1', 'reader')");
 	cr_assert_str_eq(same, "f");
@@ -306,29 +313,37 @@ Test(database, rights)
 	} rows[] = {
 		{ "boardwalk_auth", "SELECT count(*) FROM auth.credential", true },
 		{ "boardwalk_auth", "UPDATE auth.credential SET verifier = verifier", false },
-		{ "boardwalk_auth", "INSERT INTO auth.journal (principal, kind) VALUES (1, 'password')", false },
+		{ "boardwalk_auth",
+		  "INSERT INTO auth.journal (principal, kind) VALUES (1, 'password')", false },
 		{ "boardwalk_auth", "SELECT auth.password_set('admin', '$argon2id$x')", false },
 		{ "boardwalk_auth", "SELECT auth.principal_create('eve', 'user')", false },
 		{ "boardwalk_auth", "SELECT auth.membership_add('everyone', 'admin')", false },
-		{ "boardwalk_auth", "SELECT auth.verifier_replace(1, 'guess', '$argon2id$x')", true },
+		{ "boardwalk_auth", "SELECT auth.verifier_replace(1, 'guess', '$argon2id$x')",
+		  true },
 		{ "boardwalk_repo", "SELECT count(*) FROM auth.principal_public", true },
 		{ "boardwalk_repo", "SELECT count(*) FROM auth.principal", false },
 		{ "boardwalk_repo", "SELECT count(*) FROM auth.credential", false },
 		{ "boardwalk_repo", "SELECT count(*) FROM auth.journal", false },
-		{ "boardwalk_repo", "SELECT auth.verifier_replace(1, 'guess', '$argon2id$x')", false },
+		{ "boardwalk_repo", "SELECT auth.verifier_replace(1, 'guess', '$argon2id$x')",
+		  false },
 	};
 	char state[6], *verifier;
 
-	verifier = test_postgres_value(w.db, "SELECT verifier FROM auth.credential WHERE principal = 1");
+	verifier = test_postgres_value(w.db,
+	                               "SELECT verifier FROM auth.credential WHERE principal = 1");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		test_postgres_sql(w.db, "SET ROLE %s", rows[i].role);
-		cr_assert_eq(test_postgres_fails(w.db, state, "%s", rows[i].sql), !rows[i].works, "%s: %s",
-		             rows[i].role, rows[i].sql);
-		cr_assert_str_eq(state, rows[i].works ? "" : "42501", "%s: %s", rows[i].role, rows[i].sql);
+		cr_assert_eq(test_postgres_fails(w.db, state, "%s", rows[i].sql), !rows[i].works,
+		             "%s: %s", rows[i].role, rows[i].sql);
+		cr_assert_str_eq(state, rows[i].works ? "" : "42501", "%s: %s", rows[i].role,
+		                 rows[i].sql);
 		test_postgres_sql(w.db, "RESET ROLE");
 	}
-	test_postgres_sql(w.db, "DO $$ BEGIN ASSERT (SELECT verifier FROM auth.credential WHERE principal = 1)"
-	                        " = '%s'; END $$", verifier);
+	test_postgres_sql(
+		w.db,
+		"DO $$ BEGIN ASSERT (SELECT verifier FROM auth.credential WHERE principal = 1)"
+		" = '%s'; END $$",
+		verifier);
 	free(verifier);
 }
 
@@ -356,7 +371,8 @@ Test(database, schema_is_waited_for)
 	struct schema_wait *wait;
 
 	test_postgres_sql(w.db, "ALTER TABLE public.boardwalk_migration RENAME TO elsewhere");
-	wait = schema_wait_new(w.loop, test_postgres_conninfo(w.db, "boardwalk_auth"), on_ready, &ready);
+	wait = schema_wait_new(w.loop, test_postgres_conninfo(w.db, "boardwalk_auth"), on_ready,
+	                       &ready);
 	for (uint64_t since = clock_boot_us(); clock_boot_us() - since < LIMIT_US;)
 		ev_run(w.loop, EVRUN_NOWAIT);
 	test_postgres_sql(w.db, "ALTER TABLE public.elsewhere RENAME TO boardwalk_migration;"
@@ -377,7 +393,9 @@ Test(database, newer_schema_is_fatal, .exit_code = 1)
 {
 	unsigned ready = 0;
 
-	test_postgres_sql(w.db, "INSERT INTO public.boardwalk_migration (version, name) VALUES (999, 'later')");
+	test_postgres_sql(
+		w.db,
+		"INSERT INTO public.boardwalk_migration (version, name) VALUES (999, 'later')");
 	log_init("test", LOG_LEVEL_ERROR - 1);
 	schema_wait_new(w.loop, test_postgres_conninfo(w.db, "boardwalk_auth"), on_ready, &ready);
 	while (ready == 0)

@@ -24,9 +24,9 @@ static void                *read_arg;
 static char                 done[256]; /* what the accounts were told */
 static uint64_t             trusted;
 
-struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *list, size_t n,
-                  const char *const *listen, unsigned timeout, unsigned queue, const struct pg_ops *the_ops,
-                  void *the_owner)
+struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *list,
+                  size_t n, const char *const *listen, unsigned timeout, unsigned queue,
+                  const struct pg_ops *the_ops, void *the_owner)
 {
 	(void)loop, (void)conninfo, (void)list, (void)n, (void)timeout, (void)queue;
 	cr_assert_str_eq(listen[0], "boardwalk_auth");
@@ -52,7 +52,8 @@ bool pg_is_up(const struct pg *pg)
 	return is_up;
 }
 
-int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb, void *arg)
+int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb,
+             void *arg)
 {
 	(void)pg;
 	cr_assert_eq(statement, QUERY_NEWS);
@@ -158,7 +159,8 @@ Test(journal, applies_news)
 	come_up();
 	ops->on_notify(NULL, "boardwalk_auth");
 	cr_assert_str_eq(since, "10:10:");
-	answer((struct pg_rows){ 2, "12:14:12", { { "5", "101", "password" }, { "6", "102", "disabled" } } });
+	answer((struct pg_rows){
+		2, "12:14:12", { { "5", "101", "password" }, { "6", "102", "disabled" } } });
 	cr_assert_str_eq(done, "101 102 ");
 	ops->on_notify(NULL, "boardwalk_auth");
 	cr_assert_str_eq(since, "12:14:12");
@@ -218,7 +220,8 @@ Test(journal, down)
 	ops->on_down(NULL, "killed");
 	cr_assert_eq(trusted, 0);
 	ops->on_up(NULL);
-	cr_assert_str_eq(since, "-", "what was missed meanwhile is not asked for: memory is emptied");
+	cr_assert_str_eq(since, "-",
+	                 "what was missed meanwhile is not asked for: memory is emptied");
 	answer((struct pg_rows){ 1, "20:20:", { { 0 } } });
 	cr_assert_str_eq(done, "all ");
 	cr_assert_neq(trusted, 0);

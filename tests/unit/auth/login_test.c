@@ -7,14 +7,17 @@
 /* ---- the fakes ---- */
 
 static struct account account = {
-	.name = { "reader", 6 }, .id = 101, .verifier = "$one", .verifier_id = 1,
+	.name = { "reader", 6 },
+	.id = 101,
+	.verifier = "$one",
+	.verifier_id = 1,
 };
-static bool       is_cached = true;
-static int        fetch_error;
-static unsigned   n_fetched, n_verified, n_replaced, n_hashed;
-static int        verify_error;
-static bool       is_outdated;
-static account_cb fetch_cb;
+static bool        is_cached = true;
+static int         fetch_error;
+static unsigned    n_fetched, n_verified, n_replaced, n_hashed;
+static int         verify_error;
+static bool        is_outdated;
+static account_cb  fetch_cb;
 static password_cb verify_cb, hash_cb;
 static void       *fetch_arg, *verify_arg, *hash_arg;
 static char        verified_against[32]; /* "": the dummy */
@@ -52,7 +55,8 @@ int password_verify(struct password_pool *pool, const char *verifier, struct bw_
 	if (verify_error != BW_OK)
 		return verify_error;
 	n_verified++;
-	snprintf(verified_against, sizeof(verified_against), "%s", verifier != NULL ? verifier : "");
+	snprintf(verified_against, sizeof(verified_against), "%s",
+	         verifier != NULL ? verifier : "");
 	verify_cb = cb;
 	verify_arg = arg;
 	return BW_OK;
@@ -181,9 +185,21 @@ Test(login, nobody_costs_as_much_as_a_wrong_password)
 	struct outcome       wrong = { 0 };
 	const struct account nobody[] = {
 		{ .name = account.name, .id = 0 },
-		{ .name = account.name, .id = 101, .disabled = true, .verifier = "$one", .verifier_id = 1 },
-		{ .name = account.name, .id = 101, .class = ACCOUNT_SERVICE, .verifier = "$one", .verifier_id = 1 },
-		{ .name = account.name, .id = 101, .class = ACCOUNT_GROUP, .verifier = "$one", .verifier_id = 1 },
+		{ .name = account.name,
+		  .id = 101,
+		  .disabled = true,
+		  .verifier = "$one",
+		  .verifier_id = 1 },
+		{ .name = account.name,
+		  .id = 101,
+		  .class = ACCOUNT_SERVICE,
+		  .verifier = "$one",
+		  .verifier_id = 1 },
+		{ .name = account.name,
+		  .id = 101,
+		  .class = ACCOUNT_GROUP,
+		  .verifier = "$one",
+		  .verifier_id = 1 },
 		{ .name = account.name, .id = 101 },
 	};
 

@@ -60,7 +60,8 @@ Test(mapping, rows)
 
 		cr_assert_not_null(m, "%s: %s", rows[i].id, err);
 		user = mapping_find(m, bw_str(rows[i].bundle), bw_str(rows[i].subservice));
-		cr_assert(bw_str_eq(user, bw_str(rows[i].user)), "%s: %.*s", rows[i].id, (int)user.n, user.p);
+		cr_assert(bw_str_eq(user, bw_str(rows[i].user)), "%s: %.*s", rows[i].id,
+		          (int)user.n, user.p);
 		mapping_free(m);
 	}
 }
@@ -71,7 +72,7 @@ Test(mapping, refused_at_start)
 		const char *entries[MAX], *says;
 	} bad[] = {
 		{ { "b=u", "b=[p,q]" }, "\"b=[p,q]\": a list" }, /* M07 */
-		{ { "b:s=[]" }, "\"b:s=[]\": a list" },           /* M11 */
+		{ { "b:s=[]" }, "\"b:s=[]\": a list" },          /* M11 */
 		{ { "b=u", "c=x", "b=v" }, "map the same service" },
 		{ { "b:s=u", "b:s=u" }, "map the same service" },
 	};

@@ -6,8 +6,8 @@
 
 static const struct handle_key key = { 7, { 1, 2, 3 } };
 
-static struct handle minted(struct mint_channel *c, const struct mint_identity *who, uint64_t now_us,
-                            uint8_t *out)
+static struct handle minted(struct mint_channel *c, const struct mint_identity *who,
+                            uint64_t now_us, uint8_t *out)
 {
 	struct handle h;
 	size_t        n = mint_handle(c, &key, who, now_us, out);

@@ -143,7 +143,9 @@ Test(password, wiped)
 	struct answer         a = { 0 };
 
 	for (unsigned i = 0; i < 8; i++)
-		cr_assert_eq(password_verify(pool, NULL, BW_STR("correct horse battery"), on_answer, &a), BW_OK);
+		cr_assert_eq(
+			password_verify(pool, NULL, BW_STR("correct horse battery"), on_answer, &a),
+			BW_OK);
 	run_until(&a.n, 8);
 	cr_assert_eq(a.n, 8);
 	cr_assert_null(memmem(pool->all, pool->n_jobs * sizeof(*pool->all), "horse", 5));

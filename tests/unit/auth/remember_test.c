@@ -52,7 +52,8 @@ Test(remember, until_the_time_is_over)
 	cr_assert(remember_find(r, key, 1, 77, 5 * SECOND));
 	cr_assert(remember_find(r, key, 1, 77, 305 * SECOND - 1));
 	cr_assert_not(remember_find(r, key, 1, 77, 305 * SECOND));
-	cr_assert_not(remember_find(r, key, 1, 77, 5 * SECOND), "it was forgotten when it was over");
+	cr_assert_not(remember_find(r, key, 1, 77, 5 * SECOND),
+	              "it was forgotten when it was over");
 }
 
 Test(remember, another_verifier_or_account_forgets)

@@ -59,8 +59,9 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	w.remember = remember_new(300);
 	w.logins = logins_new(w.accounts, w.remember, w.pool);
 	w.mapping = mapping_new(&list, err, sizeof(err));
-	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
-	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping, &key });
+	w.answers = answers_new(
+		w.loop, w.listener, (uid_t)-1,
+		&(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping, &key });
 }
 
 static void world_done(void)
