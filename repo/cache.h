@@ -32,25 +32,26 @@ struct cache_page {
 	uint8_t           *records;    /* wire/record.h, without properties */
 };
 
+/* What a hit looks at stands together, next to the path: two cache lines. */
 struct cache_entry {
-	struct cache_entry *next;                                  /* in the bucket */
 	struct cache_entry *parent, *child, *sibling, **sibling_at;
-	struct cache_entry *newer, *older;                         /* those with data, by age */
-	uint64_t            hash;
-	enum cache_state    state;
-	bool                used;      /* since the hand was here */
-	bool                is_dated;  /* stands in the order of age */
+	struct cache_entry *newer, *older; /* those with data, by age */
 	struct cache_fill  *fills;
-	uint8_t            *record;    /* heap */
-	uint32_t            n_record;
-	uint32_t            props_at;  /* offset: without properties it ends here */
-	int64_t             position, id;
-	uint64_t            types;     /* type_loads() when it was encoded */
-	uint64_t            acl;       /* acl_loads() when scope was looked up; 0: never */
-	const struct acl_scope *scope;
 	struct cache_page  *pages;
+	int64_t             position, id;
+	bool                is_dated;      /* stands in the order of age */
+	struct cache_entry *next;          /* in the bucket */
+	uint64_t            hash;
+	uint8_t            *record;        /* heap */
+	uint64_t            types;         /* type_loads() when it was encoded */
+	uint64_t            acl;           /* acl_loads() when scope was looked up; 0: never */
+	const struct acl_scope *scope;
+	uint32_t            n_record;
+	uint32_t            props_at;      /* offset: without properties it ends here */
 	uint32_t            path_n;
-	char                path[];    /* NUL behind it */
+	uint8_t             state;         /* enum cache_state */
+	bool                used;          /* since the hand was here */
+	char                path[];        /* NUL behind it */
 };
 
 /* Embedded in what waits for a statement's rows. */

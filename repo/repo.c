@@ -187,8 +187,10 @@ static void on_current(void *arg)
 {
 	struct repo *repo = arg;
 
-	if (repo->answers != NULL)
+	if (repo->answers != NULL) {
+		log_info(0, "serving again, with an empty cache");
 		return;
+	}
 	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys, repo->n_keys,
 	                            repo->resources);
 	log_info(0, "serving %s", repo->settings.socket);

@@ -19,7 +19,7 @@
 #include <sys/queue.h>
 
 #define BACKOFF_FIRST_S   0.02
-#define BACKOFF_LAST_S    1.0
+#define BACKOFF_LAST_S    0.25
 #define CONNECT_TIMEOUT_S 10.0
 #define SILENCE_S         5.0 /* beyond the statement time-out: the server is gone */
 #define MAX_PARAMS        16

@@ -3,7 +3,7 @@
  *
  *   DOWN -> CONNECTING -> PREPARING -> UP --(lost, or statement time-out of the server)--> DOWN
  *
- * A connection comes back by itself (back-off 20 ms to 1 s). Every query ends exactly once, with
+ * A connection comes back by itself (back-off 20 ms to 250 ms). Every query ends exactly once, with
  * rows or with an error: BW_EGONE when the connection is or goes down (outcome unknown), BW_EBUSY
  * beyond max_queue, BW_ETIME on statement_timeout, BW_EIO otherwise; SQLSTATE goes to the log, never
  * to a client. All queries of one loop turn leave in one write. Each is its own unit of work: reads

@@ -252,7 +252,7 @@ Test(pg, killed_server)
 		test_postgres_start(w.server);
 		began = clock_mono_us();
 		until(&w.ups, round + 1);
-		cr_assert(clock_mono_us() - began < 1500000, "back within the longest back-off");
+		cr_assert(clock_mono_us() - began < 1000000, "back within the longest back-off");
 		cr_assert_eq(ask(4, ADD, "20", "3"), BW_OK);
 		until(&w.ended, 4);
 		cr_assert(w.errs[4] == BW_OK && w.values[4] == 23);
