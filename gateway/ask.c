@@ -4,8 +4,8 @@
  *   repo   AWAY --connect--> GREETING --its HELLO: channel--> OPEN --gone--> AWAY, closes auth
  *   auth   AWAY ------------- only while repo is OPEN -------> OPEN --gone--> AWAY
  *
- * A handle is good for one connection to repo. Auth learns from our HELLO which one that is, so it is
- * greeted after repo and again for each new connection to repo.
+ * A handle is good for one connection to repo. Auth learns from our HELLO which one that is, so it
+ * is greeted after repo and again for each new connection to repo.
  *
  * Owns: both channels, their watchers and timers; one of each per worker.
  * Runs in: the gateway's loop; ask_peer on a request's fiber.
@@ -186,7 +186,9 @@ static void on_hello(struct wire_chan *ch, struct bw_str channel)
 }
 
 static const struct wire_chan_ops chan_ops = {
-	.on_hello = on_hello, .on_close = on_close, .want = on_want,
+	.on_hello = on_hello,
+	.on_close = on_close,
+	.want = on_want,
 };
 
 static void peer_connect(struct peer *p)
@@ -200,15 +202,20 @@ static void peer_connect(struct peer *p)
 	}
 	p->chan = wire_chan_new(fd, WIRE_GATEWAY, p->id, &chan_ops, p);
 	p->watch = loop_fd_watch(fd, on_readable, p);
-	wire_hello(p->chan, p == &ask.auth ? (struct bw_str){ (char *)ask.channel, sizeof(ask.channel) }
-	                                   : BW_STR(""));
+	wire_hello(p->chan, p == &ask.auth
+	                            ? (struct bw_str){ (char *)ask.channel, sizeof(ask.channel) }
+	                            : BW_STR(""));
 	wire_chan_flush(p->chan); /* no event may come before the peer has this */
 }
 
 static void peer_init(struct peer *p, enum wire_peer id, const char *name, const char *path)
 {
 	*p = (struct peer){
-		.retry.on_due = on_retry, .id = id, .name = name, .path = path, .retry_ms = RETRY_FIRST_MS,
+		.retry.on_due = on_retry,
+		.id = id,
+		.name = name,
+		.path = path,
+		.retry_ms = RETRY_FIRST_MS,
 	};
 }
 
@@ -264,7 +271,11 @@ int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 {
 	struct wire_chan *chan = chan_of(peer);
 	struct asking     a = {
-		.call.on_end = on_end, .wait.cancel = on_cancel, .req = req, .take = take, .arg = arg,
+		    .call.on_end = on_end,
+		    .wait.cancel = on_cancel,
+		    .req = req,
+		    .take = take,
+		    .arg = arg,
 	};
 	int err = request_check(req);
 

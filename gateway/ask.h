@@ -32,7 +32,7 @@ int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw
 int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_resolved,
                          struct record *ret, uint64_t *ret_types);
 int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret);
-int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
-                          struct record **ret, size_t *ret_n, bool *ret_more);
+int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
+                          unsigned max, struct record **ret, size_t *ret_n, bool *ret_more);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);

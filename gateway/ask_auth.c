@@ -11,8 +11,8 @@
 
 static int take_handle(void *arg, const struct wire_frame *f)
 {
-	struct bw_resolver       *r = arg;
-	struct wire_message       m;
+	struct bw_resolver        *r = arg;
+	struct wire_message        m;
 	const ProtobufCBinaryData *user, *handle;
 
 	ask_parse(f, &m);

@@ -147,7 +147,8 @@ static int take_page(void *arg, const struct wire_frame *f)
 	copy = (uint8_t *)arena_dup(a, answer->records.data, answer->records.len);
 	page->records = arena_alloc(a, answer->count * sizeof(*page->records));
 	for (; page->n < answer->count; page->n++) {
-		if (record_get(copy + at, answer->records.len - at, &page->records[page->n]) != BW_OK)
+		if (record_get(copy + at, answer->records.len - at, &page->records[page->n]) !=
+		    BW_OK)
 			fatalx("malformed RESOURCE_PAGE");
 		at += page->records[page->n].size;
 	}
@@ -157,8 +158,8 @@ static int take_page(void *arg, const struct wire_frame *f)
 	return BW_OK;
 }
 
-int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
-                          struct record **ret, size_t *ret_n, bool *ret_more)
+int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
+                          unsigned max, struct record **ret, size_t *ret_n, bool *ret_more)
 {
 	Bw__Wire__ResourceChildren m = BW__WIRE__RESOURCE_CHILDREN__INIT;
 	struct page                page = { .r = r, .max = max };

@@ -1,4 +1,5 @@
-/* resolver.c - what a servlet sees of the repository: resolvers and the resources read through them.
+/* resolver.c - what a servlet sees of the repository: resolvers, and the resources read through
+ * them.
  *
  * A resolver is minted lazily for the guest, at its creation for a service user (it has to tell the
  * user's name), and by the authenticator for a user. It ends with its request: resolvers_close.
@@ -259,7 +260,8 @@ struct bw_str resource_field(const struct bw_resource *res, enum bw_resource_fie
 	case BW_RESOURCE_NAME:
 		return rec->name;
 	case BW_RESOURCE_TYPE:
-		return rec->resource_type.n > 0 ? rec->resource_type : absent_if_empty(rec->primary_type);
+		return rec->resource_type.n > 0 ? rec->resource_type
+		                                : absent_if_empty(rec->primary_type);
 	case BW_RESOURCE_SUPER_TYPE:
 		return absent_if_empty(rec->super_type);
 	case BW_RESOURCE_PRIMARY_TYPE:

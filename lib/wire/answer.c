@@ -21,12 +21,17 @@ void chan_take_question(struct wire_chan *ch, const struct wire_frame *f)
 	ch->ops->on_frame(ch, f);
 }
 
-static struct wire_frame answer_frame(const struct wire_question *q, enum wire_id id, uint64_t types,
-                                      uint64_t acl, size_t n)
+static struct wire_frame answer_frame(const struct wire_question *q, enum wire_id id,
+                                      uint64_t types, uint64_t acl, size_t n)
 {
 	return (struct wire_frame){
-		.length = (uint32_t)n, .call = q->call, .request = q->request, .types = types,
-		.acl = acl, .id = id, .flags = WIRE_END,
+		.length = (uint32_t)n,
+		.call = q->call,
+		.request = q->request,
+		.types = types,
+		.acl = acl,
+		.id = id,
+		.flags = WIRE_END,
 	};
 }
 
@@ -85,8 +90,8 @@ void wire_answer(struct wire_chan *ch, const struct wire_question *q, uint64_t t
 	chan_end_frame(ch, &f);
 }
 
-void wire_answer_raw(struct wire_chan *ch, const struct wire_question *q, uint64_t types, uint64_t acl,
-                     const void *head, size_t n_head, const void *tail, size_t n_tail)
+void wire_answer_raw(struct wire_chan *ch, const struct wire_question *q, uint64_t types,
+                     uint64_t acl, const void *head, size_t n_head, const void *tail, size_t n_tail)
 {
 	struct wire_frame f;
 	uint8_t          *p;

@@ -9,7 +9,7 @@
  * is taken, so that a slow call never has to move but when the table doubles.
  *
  * Owns: the slots; a struct wire_call is its caller's.
- * Runs in: the gateway. Fails with: BW_EGONE, BW_EBUSY, BW_ETOOBIG at once, never later than at once.
+ * Runs in: the gateway. Fails with: BW_EGONE, BW_EBUSY, BW_ETOOBIG, at once.
  * Tests: tests/unit/wire/chan_test.c. */
 #include "chan_impl.h"
 #include <base/fatal.h>
@@ -30,9 +30,10 @@ static void grow(struct wire_chan *ch)
 
 	ch->n_slots = n_old ? 2 * n_old : FIRST_SLOTS;
 	ch->slots = xcalloc(ch->n_slots, sizeof(*ch->slots));
+	/* Two of them never meet in the new table: the old mask, part of the new one, parted them. */
 	for (uint32_t i = 0; i < n_old; i++)
 		if (old[i].number)
-			*slot_of(ch, old[i].number) = old[i]; /* two of these never meet: the old mask parted them */
+			*slot_of(ch, old[i].number) = old[i];
 	free(old);
 }
 
@@ -64,11 +65,13 @@ static struct wire_call *free_slot(struct wire_chan *ch, struct wire_slot *slot)
 	return call;
 }
 
-static const struct wire_row *row_to_send(const struct wire_chan *ch, enum wire_id id, bool answered)
+static const struct wire_row *row_to_send(const struct wire_chan *ch, enum wire_id id,
+                                          bool answered)
 {
 	const struct wire_row *row = wire_row(id);
 
-	if (!row || !chan_asks(ch) || !(row->to & ch->other) || answered != (row->answer != WIRE_NONE))
+	if (!row || !chan_asks(ch) || !(row->to & ch->other) ||
+	    answered != (row->answer != WIRE_NONE))
 		fatalx("message %u is not for this channel", (unsigned)id);
 	return row;
 }
@@ -160,7 +163,8 @@ void chan_take_answer(struct wire_chan *ch, const struct wire_frame *f)
 			return;
 		}
 	} else if (f->id != slot->expect) {
-		chan_refuse(ch, "%s instead of %s", wire_row(f->id)->name, wire_row(slot->expect)->name);
+		chan_refuse(ch, "%s instead of %s", wire_row(f->id)->name,
+		            wire_row(slot->expect)->name);
 		return;
 	}
 	call = free_slot(ch, slot);

@@ -129,7 +129,8 @@ void wire_hello(struct wire_chan *ch, struct bw_str channel)
 	if (ch->closed)
 		return;
 	m.wire_version = WIRE_VERSION;
-	m.build = (ProtobufCBinaryData){ sizeof(BOARDWALK_VERSION) - 1, (uint8_t *)BOARDWALK_VERSION };
+	m.build = (ProtobufCBinaryData){ sizeof(BOARDWALK_VERSION) - 1,
+		                         (uint8_t *)BOARDWALK_VERSION };
 	m.channel = (ProtobufCBinaryData){ channel.n, (uint8_t *)channel.p };
 	f.length = (uint32_t)protobuf_c_message_get_packed_size(&m.base);
 	protobuf_c_message_pack(&m.base, chan_begin_frame(ch, &f));

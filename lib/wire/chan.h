@@ -1,8 +1,8 @@
 /* chan.h - one connection between two processes: framing, permissions, limits, batching.
  *
  * A channel knows no event loop. Its owner watches the descriptor and calls wire_chan_readable, and
- * once per loop turn wire_chan_flush, which sends all frames of the turn in one write. All frames of
- * one read are delivered before anything is flushed: this batching is worth a factor of 60.
+ * once per loop turn wire_chan_flush, which sends all frames of the turn in one write. All frames
+ * of one read are delivered before anything is flushed: this batching is worth a factor of 60.
  *
  *   asking side (gateway)                      answering side (auth, repo)
  *   wire_call --frame--------------------->    on_frame, permit table
@@ -20,10 +20,10 @@
 #include <base/buf.h>
 #include <wire/messages.h>
 
-#define WIRE_MAX_CALLS   4096u            /* in flight per connection */
-#define WIRE_MAX_OUTPUT  (8u << 20)       /* octets; beyond it a call fails at once as busy */
-#define WIRE_OUTPUT_MARK (1u << 20)       /* octets; above, the answering side reads no questions,
-                                             until half of it is gone */
+#define WIRE_MAX_CALLS  4096u      /* in flight per connection */
+#define WIRE_MAX_OUTPUT (8u << 20) /* octets; beyond it a call fails at once as busy */
+/* Above this the answering side reads no questions, until half of it is gone. */
+#define WIRE_OUTPUT_MARK (1u << 20)
 
 struct wire_chan;
 
@@ -47,8 +47,8 @@ struct wire_chan_ops {
 
 /* One call, embedded in what waits for it (on the coroutine's stack). Ends exactly once: answered
  * (err BW_OK, f the answer, borrowed for the call), failed (err BW_E*, f the FAILED frame or NULL),
- * or cancelled by wire_cancel (on_end does not run then). Until wire_call has returned BW_OK nothing
- * of it is set. */
+ * or cancelled by wire_cancel (on_end does not run then). Unless wire_call has returned BW_OK,
+ * nothing of it is set. */
 struct wire_call {
 	void (*on_end)(struct wire_call *call, int err, const struct wire_frame *f);
 	uint32_t          number;
@@ -61,7 +61,7 @@ struct wire_chan *wire_chan_new(int fd, enum wire_peer self, enum wire_peer othe
                                 const struct wire_chan_ops *ops, void *owner);
 void  wire_chan_free(struct wire_chan *ch); /* closed already, or closes silently; NULL is fine */
 void *wire_chan_owner(const struct wire_chan *ch);
-int   wire_chan_fd(const struct wire_chan *ch); /* -1 once closed */
+int   wire_chan_fd(const struct wire_chan *ch);      /* -1 once closed */
 bool  wire_chan_is_open(const struct wire_chan *ch); /* HELLO has come, not closed */
 void  wire_chan_close(struct wire_chan *ch, const char *reason);
 
@@ -75,13 +75,14 @@ void wire_chan_writable(struct wire_chan *ch);
 
 /* Asking side. BW_OK: on_end will run once, later. BW_EGONE: not open. BW_EBUSY: too many calls or
  * too much output. BW_ETOOBIG: the payload is above its row's maximum. */
-int  wire_call(struct wire_chan *ch, struct wire_call *call, enum wire_id id, uint64_t request,
-               const ProtobufCMessage *m);
+int wire_call(struct wire_chan *ch, struct wire_call *call, enum wire_id id, uint64_t request,
+              const ProtobufCMessage *m);
 /* A message without an answer (HANDLE_CLOSE). Never busy: what may not be lost is bounded by its
  * sender, here by the handles that calls have opened. */
-int  wire_send(struct wire_chan *ch, enum wire_id id, uint64_t request, const ProtobufCMessage *m);
+int wire_send(struct wire_chan *ch, enum wire_id id, uint64_t request, const ProtobufCMessage *m);
 /* Forgets a call: its answer will be dropped. Nothing if it ended already. The other side is not
- * told, and the call counts as in flight until its answer has come: it is work owed all the same. */
+ * told, and the call counts as in flight until its answer has come: the work is owed all the
+ * same. */
 void wire_cancel(struct wire_call *call);
 /* Asking side: calls not answered yet. Answering side: questions not answered yet. */
 unsigned wire_chan_in_flight(const struct wire_chan *ch);
@@ -101,5 +102,6 @@ void wire_fail(struct wire_chan *ch, const struct wire_question *q, int err, uns
                const char *text);
 /* Answers whose payload is already encoded apart from the last bytes field, which follows as it is:
  * repo's fast path. head: packed fields before it, including the field's tag and size. */
-void wire_answer_raw(struct wire_chan *ch, const struct wire_question *q, uint64_t types, uint64_t acl,
-                     const void *head, size_t n_head, const void *tail, size_t n_tail);
+void wire_answer_raw(struct wire_chan *ch, const struct wire_question *q, uint64_t types,
+                     uint64_t acl, const void *head, size_t n_head, const void *tail,
+                     size_t n_tail);

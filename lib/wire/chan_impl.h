@@ -18,7 +18,7 @@ struct wire_chan {
 	struct buf                  in, out;
 	uint64_t                    seen_once[WIRE_IDS / 64]; /* rows that may come only once */
 
-	bool     greeted;    /* HELLO has come */
+	bool     greeted; /* HELLO has come */
 	bool     closed;
 	bool     paused;     /* answering side: output is above the mark */
 	bool     blocked;    /* the last write was short: the owner watches for room */
@@ -38,7 +38,8 @@ static inline bool chan_asks(const struct wire_chan *ch)
 }
 
 /* Nonsense from the peer: closes the channel, or ends the process if the peer is above us. */
-__attribute__((format(printf, 2, 3))) void chan_refuse(struct wire_chan *ch, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void chan_refuse(struct wire_chan *ch, const char *format,
+                                                       ...);
 
 /* A frame in the output: begin writes the header and returns where f->length octets of payload go;
  * end says that they are there. */

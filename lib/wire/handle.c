@@ -122,7 +122,8 @@ static bool parse_key(const char *line, size_t n, struct handle_key *ret)
 	return true;
 }
 
-static int parse_keys(const char *text, size_t n, struct handle_key keys[2], const char **ret_reason)
+static int parse_keys(const char *text, size_t n, struct handle_key keys[2],
+                      const char **ret_reason)
 {
 	int n_keys = 0;
 
@@ -161,7 +162,8 @@ static int open_private(const char *file, char *err, size_t err_size)
 	} else if (!S_ISREG(st.st_mode)) {
 		snprintf(err, err_size, "%s: not a regular file", file);
 	} else if (st.st_mode & (S_IXUSR | S_IWGRP | S_IXGRP | S_IRWXO)) {
-		snprintf(err, err_size, "%s: mode %04o, which lets others at the keys; 0440 is right", file,
+		snprintf(err, err_size,
+		         "%s: mode %04o, which lets others at the keys; 0440 is right", file,
 		         (unsigned)(st.st_mode & 07777));
 	} else {
 		return fd;

@@ -59,6 +59,6 @@ size_t handle_put(const struct handle *h, const uint64_t *principals, const stru
 int handle_get(const uint8_t *p, size_t n, const struct handle_key *keys, size_t n_keys,
                struct handle *ret);
 
-/* Reads a key file: at most two lines "id hex64", mode 0600 or 0640 or 0440 or 0400. Returns the number of keys, or
- * -1 with a reason in err. The first line is the one to mint with. */
-int  handle_keys_load(const char *file, struct handle_key keys[2], char *err, size_t err_size);
+/* Reads a key file: at most two lines "id hex64", mode 0600 or 0640 or 0440 or 0400. Returns the
+ * number of keys, or -1 with a reason in err. The first line is the one to mint with. */
+int handle_keys_load(const char *file, struct handle_key keys[2], char *err, size_t err_size);

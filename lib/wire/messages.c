@@ -40,9 +40,12 @@ enum {
 #undef M
 };
 enum {
-	NONE_FROM = 0, NONE_TO = 0, NONE_IS_ASKED = 0,
+	NONE_FROM = 0,
+	NONE_TO = 0,
+	NONE_IS_ASKED = 0,
 #define M(id, name, from, to, answer, max, once) \
-	name##_FROM = WIRE_##from, name##_TO = WIRE_##to, name##_IS_ASKED = WIRE_##answer != WIRE_NONE,
+	name##_FROM = WIRE_##from, name##_TO = WIRE_##to, \
+	name##_IS_ASKED = WIRE_##answer != WIRE_NONE,
 #include <wire/messages.def>
 #undef M
 };
@@ -50,10 +53,10 @@ enum {
 	_Static_assert(id > 0, #name ": 0 is no message"); \
 	_Static_assert(max <= WIRE_FRAME_MAX, #name ": too large for a frame"); \
 	_Static_assert(WIRE_##answer == WIRE_NONE || \
-	               (answer##_FROM == name##_TO && answer##_TO == name##_FROM), \
+	                       (answer##_FROM == name##_TO && answer##_TO == name##_FROM), \
 	               #name ": its answer must go the opposite way"); \
 	_Static_assert(!answer##_IS_ASKED, #name ": its answer is a question"); \
-	_Static_assert(!(once) || WIRE_##answer == WIRE_NONE, #name ": once, so without an answer");
+	_Static_assert(!(once) || WIRE_##answer == WIRE_NONE, #name ": once, yet answered");
 #include <wire/messages.def>
 #undef M
 
@@ -82,20 +85,28 @@ bool wire_is_secret(enum wire_id id)
 	return id == WIRE_AUTHENTICATE_BASIC;
 }
 
-int wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret)
+int wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to,
+                    struct wire_frame *ret)
 {
 	unsigned               id = get_u16(p + 32), flags = get_u16(p + 34);
 	uint32_t               length = get_u32(p);
 	uint64_t               types = get_u64(p + 16), acl = get_u64(p + 24);
 	const struct wire_row *row = wire_row(id);
 
-	if (!row || !(row->from & from) || !(row->to & to) || length > row->max || flags != WIRE_END)
+	if (!row || !(row->from & from) || !(row->to & to) || length > row->max ||
+	    flags != WIRE_END)
 		return BW_EPROTO;
 	if (from != WIRE_REPO && (types || acl))
 		return BW_EPROTO;
 	*ret = (struct wire_frame){
-		.length = length, .call = get_u32(p + 4), .request = get_u64(p + 8), .types = types,
-		.acl = acl, .id = id, .flags = flags, .payload = p + WIRE_HEADER,
+		.length = length,
+		.call = get_u32(p + 4),
+		.request = get_u64(p + 8),
+		.types = types,
+		.acl = acl,
+		.id = id,
+		.flags = flags,
+		.payload = p + WIRE_HEADER,
 	};
 	return BW_OK;
 }

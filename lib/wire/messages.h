@@ -12,16 +12,16 @@
  *
  * A plain message has flags END. MORE: further frames of the same call follow. CANCEL (from the
  * asking side, empty): the answer is not wanted any more. No message of messages.def is sent in
- * pieces or is worth cancelling at the other end yet, so a frame with any flags but END is refused. */
+ * pieces or is worth cancelling at the other end yet, so any flags but END are refused. */
 #pragma once
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
 #include <wire/boardwalk.pb-c.h>
 
-#define WIRE_VERSION    1
-#define WIRE_HEADER     36u
-#define WIRE_FRAME_MAX  262144u
-#define WIRE_IDS        128u /* ids are below; sets of ids are 128 bits */
+#define WIRE_VERSION   1
+#define WIRE_HEADER    36u
+#define WIRE_FRAME_MAX 262144u
+#define WIRE_IDS       128u /* ids are below; sets of ids are 128 bits */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
 enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };
@@ -34,11 +34,11 @@ enum wire_id {
 };
 
 struct wire_row {
-	const char    *name;
-	enum wire_peer from, to;
-	enum wire_id   answer; /* WIRE_NONE: one way */
-	uint32_t       max;    /* payload octets */
-	bool           once;
+	const char                       *name;
+	enum wire_peer                    from, to;
+	enum wire_id                      answer; /* WIRE_NONE: one way */
+	uint32_t                          max;    /* payload octets */
+	bool                              once;
 	const ProtobufCMessageDescriptor *fields;
 };
 
@@ -57,15 +57,16 @@ const char *wire_err_text(int err);
 /* Payloads of this id hold a password: channels wipe the buffers they went through. */
 bool wire_is_secret(enum wire_id id);
 /* Reads a header; BW_EPROTO if the id is unknown, the direction wrong, the length over the row's
- * maximum, the flags nonsense, or a counter set that is not repo's. payload is set to p + WIRE_HEADER. p has at least WIRE_HEADER
- * octets; the payload may not have arrived yet. */
-int  wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to, struct wire_frame *ret);
+ * maximum, the flags nonsense, or a counter set that is not repo's. payload is set to
+ * p + WIRE_HEADER. p has at least WIRE_HEADER octets; the payload may not have arrived yet. */
+int  wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to,
+                     struct wire_frame *ret);
 void wire_header_put(uint8_t *p, const struct wire_frame *f);
 
-/* Reads a payload into the message of its row. Exactly what protobuf-c writes for a message is taken:
- * BW_EPROTO for a missing, repeated, misplaced or unknown field, a number that is longer than it need
- * be, anything cut or added. Bytes fields point into the payload: they are borrowed as long as it is,
- * have no NUL behind them, and are NULL where absent. u is NULL on failure. */
+/* Reads a payload into the message of its row. Exactly what protobuf-c writes for a message is
+ * taken: BW_EPROTO for a missing, repeated, misplaced or unknown field, a number longer than it
+ * need be, anything cut or added. Bytes fields point into the payload: they are borrowed as long
+ * as it is, have no NUL behind them, and are NULL where absent. u is NULL on failure. */
 union wire_any {
 	ProtobufCMessage                base;
 	Bw__Wire__AuthenticateBasic     authenticate_basic;
@@ -85,4 +86,4 @@ struct wire_message {
 	union wire_any *u;
 	union wire_any  any; /* what u points to */
 };
-int  wire_message_get(const struct wire_frame *f, struct wire_message *ret);
+int wire_message_get(const struct wire_frame *f, struct wire_message *ret);

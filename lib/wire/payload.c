@@ -101,7 +101,7 @@ int wire_message_get(const struct wire_frame *f, struct wire_message *ret)
 	protobuf_c_message_init(row->fields, m);
 	for (unsigned i = 0; i < row->fields->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &row->fields->fields[i];
-		bool                            optional = field->label != PROTOBUF_C_LABEL_REQUIRED;
+		bool optional = field->label != PROTOBUF_C_LABEL_REQUIRED;
 
 		if (!take_tag(&c, field)) {
 			if (!optional)

@@ -1,10 +1,10 @@
 /* protocol_md.c - writes docs/PROTOCOL.md from messages.def and the comments of boardwalk.proto.
  *
  *   protocol_md boardwalk.proto               prints it
- *   protocol_md boardwalk.proto PROTOCOL.md   compares: 0 if the file is current (a test calls this)
+ *   protocol_md boardwalk.proto PROTOCOL.md   compares: 0 if the file is current (for a test)
  *
- * The rows and fields come from the compiled tables; the .proto is read for its comments alone, which
- * protoc-c throws away. It is our own file: one message or field a line, as it is written there.
+ * The rows and fields come from the compiled tables; the .proto is read for its comments alone,
+ * which protoc-c throws away. It is our own file, with a message or field to a line.
  *
  * Owns: nothing for long. Runs in: the build. Fails with: exit status 1 and a line on stderr. */
 #include <base/buf.h>
@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <wire/messages.h>
 
+/* clang-format off */
 static const char intro[] =
 	"# The messages between the processes\n"
 	"\n"
-	"Generated from `lib/wire/messages.def` and `lib/wire/boardwalk.proto` by `lib/wire/protocol_md`;\n"
-	"edit those. The gateway asks, auth and repo answer, each over a Unix stream socket. What is not\n"
-	"in the table, comes from the wrong side, is too long or is malformed ends the connection if it\n"
+	"Generated from `lib/wire/messages.def` and `lib/wire/boardwalk.proto` by\n"
+	"`lib/wire/protocol_md`; edit those. The gateway asks, auth and repo answer, each over a Unix\n"
+	"stream socket. What is not in the table, comes from the wrong side, is too long or is malformed ends the connection if it\n"
 	"came from the gateway, and ends the gateway if it came from auth or repo.\n"
 	"\n"
 	"## Frame\n"
@@ -39,13 +40,14 @@ static const char intro[] =
 	"connection; each ends once: answered, FAILED, or with the connection.\n"
 	"\n"
 	"A payload is the protobuf (proto2) encoding of the row's message in its one canonical form:\n"
-	"fields in ascending order, each at most once, numbers in their shortest form, nothing unknown and\n"
-	"nothing behind the last field. Other forms are malformed.\n"
+	"fields in ascending order, each at most once, numbers in their shortest form, nothing unknown\n"
+	"and nothing behind the last field. Other forms are malformed.\n"
 	"\n"
 	"## Rows\n"
 	"\n"
 	"| id | name | from | to | answered by | largest payload | once |\n"
 	"|---|---|---|---|---|---|---|\n";
+/* clang-format on */
 
 static char *read_file(const char *path)
 {
@@ -134,7 +136,8 @@ static void put_comment(struct buf *out, const char *proto, const char *at)
 }
 
 /* What stands behind "NAME = NUMBER;" of a field. */
-static void put_field_comment(struct buf *out, const char *message, const char *name, unsigned number)
+static void put_field_comment(struct buf *out, const char *message, const char *name,
+                              unsigned number)
 {
 	char        start[80];
 	const char *at, *end = strstr(message, "\n}");
@@ -154,8 +157,9 @@ static void put_row(struct buf *out, unsigned id, const struct wire_row *row)
 {
 	const struct wire_row *answer = wire_row(row->answer);
 
-	buf_printf(out, "| %u | %s | %s | %s | %s | %u | %s |\n", id, row->name, peer_name(row->from),
-	           peer_name(row->to), answer ? answer->name : "-", row->max, row->once ? "once" : "");
+	buf_printf(out, "| %u | %s | %s | %s | %s | %u | %s |\n", id, row->name,
+	           peer_name(row->from), peer_name(row->to), answer ? answer->name : "-", row->max,
+	           row->once ? "once" : "");
 }
 
 static void put_fields(struct buf *out, const char *proto, const struct wire_row *row)
@@ -209,8 +213,8 @@ int main(int argc, char **argv)
 		buf_append(&out, "", 1);
 		status = strcmp((char *)buf_data(&out), file) != 0;
 		if (status)
-			fprintf(stderr, "%s is not current: protocol_md %s > %s\n", argv[2], argv[1],
-			        argv[2]);
+			fprintf(stderr, "%s is not current: protocol_md %s > %s\n", argv[2],
+			        argv[1], argv[2]);
 	}
 	buf_done(&out);
 	free(proto);

@@ -212,7 +212,8 @@ static bool count(uint8_t *p)
 }
 
 size_t record_begin(struct buf *out, uint64_t id, uint64_t version, struct bw_str path,
-                    struct bw_str primary_type, struct bw_str resource_type, struct bw_str super_type)
+                    struct bw_str primary_type, struct bw_str resource_type,
+                    struct bw_str super_type)
 {
 	size_t   at = buf_size(out);
 	uint8_t *p = buf_reserve(out, RECORD_FIXED);

@@ -45,17 +45,18 @@ struct record_prop {
 
 /* The record at p of at most n octets; checks every size, so that later walks cannot leave it.
  * BW_EPROTO otherwise. Strings borrow p. */
-int  record_get(const uint8_t *p, size_t n, struct record *ret);
+int           record_get(const uint8_t *p, size_t n, struct record *ret);
 struct bw_str record_chain(const struct record *r, unsigned i);
 /* Property by name (binary order lets a walk stop early); false if absent. */
-bool record_prop(const struct record *r, struct bw_str name, struct record_prop *ret);
-bool record_prop_at(const struct record *r, unsigned i, struct record_prop *ret);
+bool          record_prop(const struct record *r, struct bw_str name, struct record_prop *ret);
+bool          record_prop_at(const struct record *r, unsigned i, struct record_prop *ret);
 struct bw_str record_value(const struct record *r, const struct record_prop *prop, unsigned i);
 
 /* Building, in this order: begin, chain ..., then per property (sorted by the caller) prop and its
  * values, end. Appends to out; begin returns the offset that end needs. */
 size_t record_begin(struct buf *out, uint64_t id, uint64_t version, struct bw_str path,
-                    struct bw_str primary_type, struct bw_str resource_type, struct bw_str super_type);
+                    struct bw_str primary_type, struct bw_str resource_type,
+                    struct bw_str super_type);
 void   record_put_chain(struct buf *out, size_t at, struct bw_str type);
 size_t record_put_prop(struct buf *out, size_t at, struct bw_str name, enum bw_value_type type,
                        bool multiple);

@@ -99,7 +99,8 @@ static void on_want_read(struct wire_chan *ch, bool read)
 	watch(p);
 }
 
-/* A flush may close the connection, and may hand over questions whose answers make it dirty again. */
+/* A flush may close the connection, and may hand over questions whose answers make it dirty
+ * again. */
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int events)
 {
 	struct wire_server *s = w->data;
@@ -124,7 +125,8 @@ static void on_hello(struct wire_chan *ch, struct bw_str channel)
 	int                 err;
 
 	if (channel.n != (s->draw_channel ? 0 : sizeof(c->channel))) {
-		wire_chan_close(ch, s->draw_channel ? "HELLO names a channel" : "HELLO names no channel");
+		wire_chan_close(ch, s->draw_channel ? "HELLO names a channel"
+		                                    : "HELLO names no channel");
 		return;
 	}
 	if (!s->draw_channel)
@@ -197,7 +199,8 @@ static void on_close(struct wire_chan *ch, const char *reason)
 	if (p->opened)
 		s->ops->on_close(p->conn, reason);
 	else
-		log_warning(0, "connection %llu refused: %s", (unsigned long long)p->conn->id, reason);
+		log_warning(0, "connection %llu refused: %s", (unsigned long long)p->conn->id,
+		            reason);
 	wire_chan_free(ch);
 	free(p->conn);
 	free(p);
@@ -206,8 +209,12 @@ static void on_close(struct wire_chan *ch, const char *reason)
 }
 
 static const struct wire_chan_ops chan_ops = {
-	.on_hello = on_hello, .on_frame = on_frame, .on_batch = on_batch, .on_close = on_close,
-	.want = on_want, .want_read = on_want_read,
+	.on_hello = on_hello,
+	.on_frame = on_frame,
+	.on_batch = on_batch,
+	.on_close = on_close,
+	.want = on_want,
+	.want_read = on_want_read,
 };
 
 /* ---- accepting ---- */
@@ -233,8 +240,9 @@ static void add_peer(struct wire_server *s, int fd)
 	watch(p);
 	if (s->draw_channel)
 		randombytes_buf(c->channel, sizeof(c->channel));
-	wire_hello(c->chan, s->draw_channel ? (struct bw_str){ (char *)c->channel, sizeof(c->channel) }
-	                                    : BW_STR(""));
+	wire_hello(c->chan, s->draw_channel
+	                            ? (struct bw_str){ (char *)c->channel, sizeof(c->channel) }
+	                            : BW_STR(""));
 }
 
 static void log_refused(struct wire_server *s, uid_t uid)

@@ -22,8 +22,8 @@ static void give_up(const char *what)
 	abort();
 }
 
-/* Everything a connect is judged by: the peer sees the user of that moment (SO_PEERCRED), the folder
- * of the socket the group. */
+/* Everything a connect is judged by: the peer sees the user of that moment (SO_PEERCRED), the
+ * folder of the socket sees the group. */
 static void become(const char *user)
 {
 	struct passwd *pw = getpwnam(user);
@@ -80,8 +80,11 @@ void liar_send(const struct liar *l, int fd, unsigned id, uint32_t call, unsigne
                const void *payload, size_t n, size_t length)
 {
 	struct wire_frame f = {
-		.length = (uint32_t)(length == SIZE_MAX ? n : length), .call = call, .request = l->request,
-		.id = id, .flags = flags,
+		.length = (uint32_t)(length == SIZE_MAX ? n : length),
+		.call = call,
+		.request = l->request,
+		.id = id,
+		.flags = flags,
 	};
 	uint8_t header[WIRE_HEADER];
 
@@ -215,9 +218,9 @@ static ProtobufCBinaryData text(const char *s)
 static int ask_handle(struct liar *l, enum wire_id id, const ProtobufCMessage *m,
                       struct liar_handle *ret)
 {
-	struct liar_answer              *a = malloc(sizeof(*a));
+	struct liar_answer             *a = malloc(sizeof(*a));
 	const Bw__Wire__ResolverHandle *h;
-	int                              err;
+	int                             err;
 
 	if (!a)
 		give_up("malloc");
@@ -225,7 +228,8 @@ static int ask_handle(struct liar *l, enum wire_id id, const ProtobufCMessage *m
 	err = a->err;
 	if (err == BW_OK) {
 		h = &a->m.u->resolver_handle;
-		snprintf(ret->user, sizeof(ret->user), "%.*s", (int)h->user.len, (char *)h->user.data);
+		snprintf(ret->user, sizeof(ret->user), "%.*s", (int)h->user.len,
+		         (char *)h->user.data);
 		memcpy(ret->bytes, h->handle.data, h->handle.len);
 		ret->n = h->handle.len;
 		ret->sequence = handle_sequence(ret->bytes);
@@ -251,7 +255,8 @@ int liar_guest(struct liar *l, struct liar_handle *ret)
 	return ask_handle(l, WIRE_AUTHENTICATE_ANONYMOUS, &m.base, ret);
 }
 
-int liar_service(struct liar *l, const char *bundle, const char *subservice, struct liar_handle *ret)
+int liar_service(struct liar *l, const char *bundle, const char *subservice,
+                 struct liar_handle *ret)
 {
 	Bw__Wire__AuthenticateService m = BW__WIRE__AUTHENTICATE_SERVICE__INIT;
 
@@ -315,7 +320,8 @@ void liar_handle_close(struct liar *l, uint64_t sequence)
 bool liar_same(const struct liar_answer *a, const struct liar_answer *b)
 {
 	return a->err == b->err && a->size == b->size && a->size >= WIRE_HEADER &&
-	       memcmp(a->bytes, b->bytes, 4) == 0 && memcmp(a->bytes + 8, b->bytes + 8, a->size - 8) == 0;
+	       memcmp(a->bytes, b->bytes, 4) == 0 &&
+	       memcmp(a->bytes + 8, b->bytes + 8, a->size - 8) == 0;
 }
 
 const char *liar_property(const struct liar_answer *a, const char *name)
@@ -324,7 +330,8 @@ const char *liar_property(const struct liar_answer *a, const char *name)
 	struct record_prop prop;
 
 	if (!a->m.u || a->f.id != WIRE_RESOURCE_FOUND ||
-	    record_get(a->m.u->resource_found.record.data, a->m.u->resource_found.record.len, &r) != BW_OK)
+	    record_get(a->m.u->resource_found.record.data, a->m.u->resource_found.record.len, &r) !=
+	            BW_OK)
 		return NULL;
 	return record_prop(&r, bw_str(name), &prop) ? record_value(&r, &prop, 0).p : NULL;
 }

@@ -3,14 +3,14 @@
  *
  * It gets no further than a gateway's user would: it connects as that user (when the test is root)
  * and knows nothing that a gateway does not. Whatever cannot be done ends the test with a line on
- * stderr and abort(); what a peer does (hang up, fail, say nothing for five seconds) is a result. */
+ * stderr and abort(); what a peer does (hang up, fail, be silent for five seconds) is a result. */
 #pragma once
 #include <stdbool.h>
 #include <wire/handle.h>
 #include <wire/messages.h>
 
 struct liar {
-	int      repo, auth; /* sockets; -1: not connected */
+	int      repo, auth;  /* sockets; -1: not connected */
 	uint8_t  channel[16]; /* repo's */
 	uint32_t call;        /* the last number used */
 	uint64_t request;     /* goes into each frame; 0 at first */
@@ -18,10 +18,10 @@ struct liar {
 
 /* One frame as it came. */
 struct liar_answer {
-	int                 err; /* BW_OK; a FAILED's code; BW_EGONE: hung up; BW_ETIME: no answer */
-	size_t              size;
-	uint8_t             bytes[WIRE_HEADER + WIRE_FRAME_MAX];
-	struct wire_frame   f; /* points into bytes */
+	int               err; /* BW_OK; a FAILED's code; BW_EGONE: hung up; BW_ETIME: no answer */
+	size_t            size;
+	uint8_t           bytes[WIRE_HEADER + WIRE_FRAME_MAX];
+	struct wire_frame f;   /* points into bytes */
 	struct wire_message m; /* the same; m.u NULL without a frame */
 };
 
@@ -55,7 +55,8 @@ void liar_ask(struct liar *l, int fd, enum wire_id id, const ProtobufCMessage *m
 /* Handles from auth: BW_OK or as liar_answer.err. subservice may be NULL. */
 int liar_login(struct liar *l, const char *user, const char *password, struct liar_handle *ret);
 int liar_guest(struct liar *l, struct liar_handle *ret);
-int liar_service(struct liar *l, const char *bundle, const char *subservice, struct liar_handle *ret);
+int liar_service(struct liar *l, const char *bundle, const char *subservice,
+                 struct liar_handle *ret);
 
 /* Questions to repo. whole: the message carries the handle, not only its number. */
 void liar_get(struct liar *l, const struct liar_handle *h, bool whole, const char *path,

@@ -22,10 +22,11 @@ static struct liar_answer answer;
 
 __attribute__((noreturn)) static void usage(void)
 {
-	fprintf(stderr, "usage: liar [--repo SOCKET] [--auth SOCKET] [--as USER]\n"
-	                "            guest | login USER PASSWORD | service BUNDLE[:SUB] | handle HEX\n"
-	                "            get PATH | resolve PATH | children PATH | open PATH | close | show |\n"
-	                "            frame ID HEX ...\n");
+	fprintf(stderr,
+	        "usage: liar [--repo SOCKET] [--auth SOCKET] [--as USER]\n"
+	        "            guest | login USER PASSWORD | service BUNDLE[:SUB] | handle HEX\n"
+	        "            get PATH | resolve PATH | children PATH | open PATH | close | show |\n"
+	        "            frame ID HEX ...\n");
 	exit(2);
 }
 

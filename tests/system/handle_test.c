@@ -1,6 +1,6 @@
-/* What a gateway in the hands of an attacker gets out of auth and repo with resolver handles: each way
- * to misuse one, with the exact answer and what repo logged, and that what may not be read looks in
- * every octet like what does not exist. */
+/* What a gateway in the hands of an attacker gets out of auth and repo with resolver handles: each
+ * way to misuse one, with the exact answer and what repo logged, and that what may not be read
+ * looks in every octet like what does not exist. */
 #include <base/clock.h>
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "support/instance.h"
 #include "support/liar.h"
 
-#define GATEWAY "boardwalk-gateway"
+#define GATEWAY     "boardwalk-gateway"
 #define OPEN_TO_ALL "/content/test/hello"
 #define SECRET      "/var/test/serviceuser"
 #define NOTHING     "/var/test/nothinguser"
@@ -64,8 +64,8 @@ static struct liar_handle guest(void)
 }
 
 /* A handle as auth would make it, but with whatever the test wants to be different. */
-static struct liar_handle forged(const struct liar_handle *like, uint64_t sequence, uint64_t issued_us,
-                                 uint64_t expires_us)
+static struct liar_handle forged(const struct liar_handle *like, uint64_t sequence,
+                                 uint64_t issued_us, uint64_t expires_us)
 {
 	static const uint64_t principals[] = { 2u << 1, 3u << 1 | 1 }; /* anonymous, everyone */
 	struct handle         h;
@@ -90,8 +90,8 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
-/* The answer was FAILED with that error, and repo has logged why. Lines go through a thread, so they
- * may come a little later than the answer. */
+/* The answer was FAILED with that error, and repo has logged why. Lines go through a thread, so
+ * they may come a little later than the answer. */
 static void assert_refused(const struct liar_handle *h, int err)
 {
 	char               text[160];
@@ -101,8 +101,10 @@ static void assert_refused(const struct liar_handle *h, int err)
 	cr_assert_eq(answer.f.id, WIRE_FAILED);
 	cr_assert_eq(answer.f.request, l.request);
 	cr_assert(answer.m.u->failed.text.len == strlen(wire_err_text(err)) &&
-	          memcmp(answer.m.u->failed.text.data, wire_err_text(err), answer.m.u->failed.text.len) == 0);
-	snprintf(text, sizeof(text), "process=repo pid=%d request=%016llx msg=\"handle %llu on connection",
+	          memcmp(answer.m.u->failed.text.data, wire_err_text(err),
+	                 answer.m.u->failed.text.len) == 0);
+	snprintf(text, sizeof(text),
+	         "process=repo pid=%d request=%016llx msg=\"handle %llu on connection",
 	         (int)test_instance_pid(&instance, "repo"), (unsigned long long)l.request,
 	         (unsigned long long)h->sequence);
 	while (!test_instance_logged(&instance, text) && test_now_ms() < end)
@@ -119,7 +121,8 @@ static void assert_hung_up(const char *reason)
 
 	cr_assert_eq(answer.err, BW_EGONE, "%d instead of hanging up", answer.err);
 	cr_assert_eq(answer.size, 0);
-	snprintf(text, sizeof(text), "closed: %s (request %016llx)", reason, (unsigned long long)l.request);
+	snprintf(text, sizeof(text), "closed: %s (request %016llx)", reason,
+	         (unsigned long long)l.request);
 	while (!test_instance_logged(&instance, text) && test_now_ms() < end)
 		pause_ms(5);
 	cr_assert(test_instance_logged(&instance, text), "%s", text);
@@ -247,7 +250,8 @@ Test(handle, closed_used_again_and_reused_numbers_are_refused)
 	get(&h, true); /* the whole handle again, while it is open */
 	assert_refused(&h, BW_ECLOSED);
 	now = clock_boot_us();
-	twin = forged(&h, h.sequence, now - 1, now + 1000000); /* genuine, but with a number that is taken */
+	/* Genuine, but with a number that is taken. */
+	twin = forged(&h, h.sequence, now - 1, now + 1000000);
 	get(&twin, true);
 	assert_refused(&twin, BW_ECLOSED);
 	get(&h, false);
@@ -259,7 +263,8 @@ Test(handle, closed_used_again_and_reused_numbers_are_refused)
 	assert_refused(&h, BW_ECLOSED);
 	liar_handle_close(&l, h.sequence); /* twice, and one that never was: nothing */
 	liar_handle_close(&l, 1);
-	early = forged(&h, h.sequence - (1u << 24), now, now + 1000000); /* left of the window */
+	/* Left of the window. */
+	early = forged(&h, h.sequence - (1u << 24), now, now + 1000000);
 	get(&early, true);
 	assert_refused(&early, BW_ECLOSED);
 	next = guest();

@@ -36,7 +36,8 @@ static int on_open(struct wire_conn *c, struct bw_str channel)
 
 static void on_message(struct wire_conn *c, const struct wire_question *q, struct wire_message *m)
 {
-	static const uint8_t head[] = { 1 << 3, 30, 2 << 3 | 2, 0x80 | (RECORD & 0x7f), RECORD >> 7 };
+	static const uint8_t head[] = { 1 << 3, 30, 2 << 3 | 2, 0x80 | (RECORD & 0x7f),
+		                        RECORD >> 7 };
 
 	if (m->u->resource_get.path.len != 30)
 		abort();
@@ -54,7 +55,9 @@ static void serve(int listener)
 {
 	static const enum wire_id           permit[] = { WIRE_RESOURCE_GET, WIRE_NONE };
 	static const struct wire_server_ops ops = {
-		.on_open = on_open, .on_message = on_message, .on_close = on_gone,
+		.on_open = on_open,
+		.on_message = on_message,
+		.on_close = on_gone,
 	};
 
 	loop = ev_loop_new(EVFLAG_AUTO);
@@ -133,7 +136,9 @@ static void on_prepare(struct ev_loop *l, ev_prepare *w, int events)
 static void run(const char *path)
 {
 	static const struct wire_chan_ops ops = {
-		.on_hello = on_hello, .on_close = on_close, .want = on_want,
+		.on_hello = on_hello,
+		.on_close = on_close,
+		.want = on_want,
 	};
 	ev_prepare prepare;
 	int        fd = unix_connect(path);

@@ -1,5 +1,5 @@
-/* Every row of lib/wire/messages.def: its message goes there and back unchanged, with and without its
- * optional fields; any other bytes of it are refused: each truncation, each octet over, a field
+/* Every row of lib/wire/messages.def: its message goes there and back unchanged, with and without
+ * its optional fields; any other bytes of it are refused: each truncation, each octet over, a field
  * twice, out of order, unknown or missing; and it is taken from the right side in the right size
  * only. The rows come from the table, so a new one is tested as soon as it has a sample. */
 #include <criterion/criterion.h>
@@ -39,7 +39,8 @@ static int get(enum wire_id id, const uint8_t *p, size_t n, struct wire_message 
 	memcpy(exact, p, n);
 	err = wire_message_get(&f, ret);
 	if (err == BW_OK) { /* what was accepted is what would have been sent */
-		cr_assert(protobuf_c_message_get_packed_size(&ret->u->base) == n, "%s", name_of(id));
+		cr_assert(protobuf_c_message_get_packed_size(&ret->u->base) == n, "%s",
+		          name_of(id));
 		protobuf_c_message_pack(&ret->u->base, again);
 		cr_assert(memcmp(again, p, n) == 0, "%s", name_of(id));
 	}
@@ -75,7 +76,8 @@ Test(rows, every_truncation_is_refused)
 
 	for (size_t i = 0; i < N_IDS; i++)
 		for (size_t n = pack(ids[i], p); n-- > 0;)
-			cr_assert(get(ids[i], p, n, &m) == BW_EPROTO, "%s cut to %zu", name_of(ids[i]), n);
+			cr_assert(get(ids[i], p, n, &m) == BW_EPROTO, "%s cut to %zu",
+			          name_of(ids[i]), n);
 }
 
 Test(rows, every_octet_over_is_refused)
@@ -88,8 +90,8 @@ Test(rows, every_octet_over_is_refused)
 
 		for (unsigned octet = 0; octet < 256; octet++) {
 			p[n] = (uint8_t)octet;
-			cr_assert(get(ids[i], p, n + 1, &m) == BW_EPROTO, "%s and %02x", name_of(ids[i]),
-			          octet);
+			cr_assert(get(ids[i], p, n + 1, &m) == BW_EPROTO, "%s and %02x",
+			          name_of(ids[i]), octet);
 		}
 	}
 }
@@ -129,20 +131,21 @@ Test(rows, missing_repeated_moved_and_unknown_fields_are_refused)
 			size = field_size(p + at);
 			memcpy(q, p, at); /* without it */
 			memcpy(q + at, p + at + size, n - at - size);
-			cr_assert(get(ids[i], q, n - size, &m) == (required ? BW_EPROTO : BW_OK), "%s: %s",
-			          name_of(ids[i]), fields->fields[j].name);
+			cr_assert(get(ids[i], q, n - size, &m) == (required ? BW_EPROTO : BW_OK),
+			          "%s: %s", name_of(ids[i]), fields->fields[j].name);
 			memcpy(q + n - size, p + at, size); /* at the end */
-			cr_assert(j + 1 == fields->n_fields || get(ids[i], q, n, &m) == BW_EPROTO, "%s: %s",
-			          name_of(ids[i]), fields->fields[j].name);
+			cr_assert(j + 1 == fields->n_fields || get(ids[i], q, n, &m) == BW_EPROTO,
+			          "%s: %s", name_of(ids[i]), fields->fields[j].name);
 			memcpy(q, p, n); /* twice */
 			memcpy(q + n, p + at, size);
-			cr_assert(get(ids[i], q, n + size, &m) == BW_EPROTO, "%s: %s", name_of(ids[i]),
-			          fields->fields[j].name);
+			cr_assert(get(ids[i], q, n + size, &m) == BW_EPROTO, "%s: %s",
+			          name_of(ids[i]), fields->fields[j].name);
 			for (unsigned k = 0; k < 2; k++) { /* another one before it */
 				memcpy(q, p, at);
 				memcpy(q + at, unknown[k], 3);
 				memcpy(q + at + 3, p + at, n - at);
-				cr_assert(get(ids[i], q, n + 3, &m) == BW_EPROTO, "%s", name_of(ids[i]));
+				cr_assert(get(ids[i], q, n + 3, &m) == BW_EPROTO, "%s",
+				          name_of(ids[i]));
 			}
 		}
 	}
@@ -157,7 +160,8 @@ Test(rows, fields_are_flat_and_the_last_one_required)
 		for (unsigned j = 0; j < fields->n_fields; j++) {
 			const ProtobufCFieldDescriptor *field = &fields->fields[j];
 
-			cr_assert(field->type == PROTOBUF_C_TYPE_BYTES || field->type == PROTOBUF_C_TYPE_BOOL ||
+			cr_assert(field->type == PROTOBUF_C_TYPE_BYTES ||
+			                  field->type == PROTOBUF_C_TYPE_BOOL ||
 			                  field->type == PROTOBUF_C_TYPE_UINT32 ||
 			                  field->type == PROTOBUF_C_TYPE_UINT64 ||
 			                  field->type == PROTOBUF_C_TYPE_SINT32,
@@ -168,8 +172,8 @@ Test(rows, fields_are_flat_and_the_last_one_required)
 		}
 		cr_assert(fields->fields[fields->n_fields - 1].label == PROTOBUF_C_LABEL_REQUIRED,
 		          "%s: the last field must be required", name_of(ids[i]));
-		cr_assert(sizeof(union wire_any) >= fields->sizeof_message, "%s is not in union wire_any",
-		          name_of(ids[i]));
+		cr_assert(sizeof(union wire_any) >= fields->sizeof_message,
+		          "%s is not in union wire_any", name_of(ids[i]));
 	}
 }
 
@@ -181,9 +185,9 @@ Test(rows, numbers_are_read_as_protobuf_c_reads_them)
 
 	for (unsigned bits = 0; bits < 64; bits++) {
 		for (int d = -1; d <= 1; d++) {
-			Bw__Wire__HandleClose  close = BW__WIRE__HANDLE_CLOSE__INIT, *other;
-			Bw__Wire__Failed       failed = BW__WIRE__FAILED__INIT;
-			size_t                 n;
+			Bw__Wire__HandleClose close = BW__WIRE__HANDLE_CLOSE__INIT, *other;
+			Bw__Wire__Failed      failed = BW__WIRE__FAILED__INIT;
+			size_t                n;
 
 			close.sequence = (1ull << bits) + (uint64_t)(int64_t)d;
 			n = protobuf_c_message_pack(&close.base, p);
@@ -213,7 +217,7 @@ Test(rows, every_changed_octet_is_refused_or_another_message)
 				uint8_t was = p[at];
 
 				p[at] = (uint8_t)octet;
-				get(ids[i], p, n, &m); /* asserts what must hold for what is accepted */
+				get(ids[i], p, n, &m); /* holds what it accepts to the rules */
 				p[at] = was;
 			}
 		}
@@ -251,14 +255,17 @@ Test(rows, taken_up_to_the_largest_size_only)
 
 	for (size_t i = 0; i < N_IDS; i++) {
 		const struct wire_row *row = wire_row(ids[i]);
-		enum wire_peer from = row->from == WIRE_PEER ? WIRE_AUTH : row->from;
-		enum wire_peer to = row->to == WIRE_PEER ? WIRE_GATEWAY : row->to;
+		enum wire_peer         from = row->from == WIRE_PEER ? WIRE_AUTH : row->from;
+		enum wire_peer         to = row->to == WIRE_PEER ? WIRE_GATEWAY : row->to;
 
 		for (int over = -1; over <= 1; over++) {
-			wire_header_put(p, &(struct wire_frame){ .id = ids[i], .flags = WIRE_END,
-			                                         .length = row->max + (uint32_t)over });
-			cr_assert(wire_header_get(p, from, to, &f) == (over > 0 ? BW_EPROTO : BW_OK), "%s",
-			          row->name);
+			wire_header_put(
+				p, &(struct wire_frame){ .id = ids[i],
+			                                 .flags = WIRE_END,
+			                                 .length = row->max + (uint32_t)over });
+			cr_assert(wire_header_get(p, from, to, &f) ==
+			                  (over > 0 ? BW_EPROTO : BW_OK),
+			          "%s", row->name);
 		}
 	}
 }

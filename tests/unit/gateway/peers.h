@@ -1,5 +1,5 @@
-/* peers.h - a worker's loop and both its peers, driven by hand: time stands still until a test moves
- * it, and auth and repo answer what a test lets them. For ask_test.c and resolver_test.c. */
+/* peers.h - a worker's loop and both its peers, driven by hand: time stands still until a test
+ * moves it, and auth and repo answer what a test lets them. For ask_test.c and resolver_test.c. */
 #pragma once
 #include <base/fatal.h>
 #include <base/unix_socket.h>
@@ -29,11 +29,11 @@ struct loop_fd {
 	void *arg;
 };
 
-static struct loop_fd   *watched[8];
+static struct loop_fd    *watched[8];
 static struct loop_timer *timers[8];
-static uint32_t          linked_ms[64]; /* every delay asked for, in order */
-static unsigned          n_linked;
-static uint64_t          now_us = 1000000;
+static uint32_t           linked_ms[64]; /* every delay asked for, in order */
+static unsigned           n_linked;
+static uint64_t           now_us = 1000000;
 static void (*turn_hook)(void *arg);
 
 struct loop_fd *loop_fd_watch(int fd, void (*on_readable)(void *arg), void *arg)
@@ -206,7 +206,10 @@ static void fake_want_read(struct wire_chan *ch, bool read)
 }
 
 static const struct wire_chan_ops fake_ops = {
-	.on_hello = fake_hello, .on_frame = fake_frame, .on_close = fake_close, .want = fake_want,
+	.on_hello = fake_hello,
+	.on_frame = fake_frame,
+	.on_close = fake_close,
+	.want = fake_want,
 	.want_read = fake_want_read,
 };
 
@@ -338,10 +341,12 @@ static void answer_handle(const char *user, uint64_t sequence)
 /* A record of that path with the property text = value, if that is not NULL. */
 static void put_record(struct buf *out, const char *path, const char *value)
 {
-	size_t at = record_begin(out, 1, 1, bw_str(path), BW_STR("nt:unstructured"), BW_STR(""), BW_STR(""));
+	size_t at = record_begin(out, 1, 1, bw_str(path), BW_STR("nt:unstructured"), BW_STR(""),
+	                         BW_STR(""));
 
 	if (value)
-		record_put_value(out, record_put_prop(out, at, BW_STR("text"), BW_VALUE_STRING, false),
+		record_put_value(out,
+		                 record_put_prop(out, at, BW_STR("text"), BW_VALUE_STRING, false),
 		                 bw_str(value));
 	record_end(out, at);
 }
@@ -368,10 +373,10 @@ static void answer_failed(struct fake *p, int err)
 
 static bool asked_path(const char *path)
 {
-	const ProtobufCBinaryData *b = repo.last.q.id == WIRE_RESOURCE_GET ? &repo.last.m.any.resource_get.path
-	                               : repo.last.q.id == WIRE_RESOURCE_RESOLVE
-	                                       ? &repo.last.m.any.resource_resolve.path
-	                                       : &repo.last.m.any.resource_children.path;
+	const ProtobufCBinaryData *b =
+		repo.last.q.id == WIRE_RESOURCE_GET       ? &repo.last.m.any.resource_get.path
+		: repo.last.q.id == WIRE_RESOURCE_RESOLVE ? &repo.last.m.any.resource_resolve.path
+							  : &repo.last.m.any.resource_children.path;
 
 	return b->len == strlen(path) && memcmp(b->data, path, b->len) == 0;
 }

@@ -49,7 +49,8 @@ static void of_service(struct bw_req *req)
 	cr_assert_eq(first, second);
 	done++;
 	result = resolver_of_service(req, &bundle, "jobs", &second);
-	cr_assert_eq(resolver_of_service(req, &bundle, "jobs", &second), result); /* not asked again */
+	cr_assert_eq(resolver_of_service(req, &bundle, "jobs", &second),
+	             result); /* not asked again */
 	done++;
 }
 
@@ -60,7 +61,8 @@ Test(resolver, service_user_is_one_per_request_and_subservice)
 	world_ready();
 	req = start(of_service);
 	cr_assert_eq(auth.last.q.id, WIRE_AUTHENTICATE_SERVICE);
-	cr_assert(memcmp(auth.last.m.u->authenticate_service.bundle.data, "boardwalk.demo", 14) == 0);
+	cr_assert(memcmp(auth.last.m.u->authenticate_service.bundle.data, "boardwalk.demo", 14) ==
+	          0);
 	cr_assert_not(auth.last.m.u->authenticate_service.has_subservice);
 	answer_handle("servlettest", 8);
 	cr_assert(done == 1 && auth.n_questions == 2);
@@ -148,11 +150,13 @@ static void read_children(struct bw_req *req)
 	bool                 more;
 
 	first = resolver_new(req, RESOLVER_ANONYMOUS);
-	cr_assert_eq(resolver_children(first, BW_STR("/dam"), BW_ABSENT, 256, &children, &n, &more), BW_OK);
+	cr_assert_eq(resolver_children(first, BW_STR("/dam"), BW_ABSENT, 256, &children, &n, &more),
+	             BW_OK);
 	cr_assert(n == 256 && more);
 	tell(0, resource_field(children[255], BW_RESOURCE_PATH));
-	cr_assert_eq(resolver_children(first, BW_STR("/dam"), BW_STR("255"), 100, &children, &n, &more),
-	             BW_OK);
+	cr_assert_eq(
+		resolver_children(first, BW_STR("/dam"), BW_STR("255"), 100, &children, &n, &more),
+		BW_OK);
 	cr_assert(n == 2 && !more);
 	done++;
 	cr_assert_eq(resource_property(children[1], "text", 0, NULL, &value), BW_OK);
@@ -240,10 +244,9 @@ Test(resolver, many_items_are_found_again)
 static void bad_paths(struct bw_req *req)
 {
 	static const struct bw_str bad[] = {
-		{ NULL, 0 },         { "", 0 },         { "a", 1 },         { "a/b", 3 },
-		{ "//", 2 },         { "/a/", 3 },      { "/a//b", 5 },     { "/.", 2 },
-		{ "/..", 3 },        { "/a/./b", 6 },   { "/a/../b", 7 },   { "/a/..", 5 },
-		{ "/a\0b", 4 },
+		{ NULL, 0 },      { "", 0 },      { "a", 1 },     { "a/b", 3 }, { "//", 2 },
+		{ "/a/", 3 },     { "/a//b", 5 }, { "/.", 2 },    { "/..", 3 }, { "/a/./b", 6 },
+		{ "/a/../b", 7 }, { "/a/..", 5 }, { "/a\0b", 4 },
 	};
 	struct bw_resource **children;
 	size_t               n;
@@ -252,11 +255,14 @@ static void bad_paths(struct bw_req *req)
 	first = resolver_new(req, RESOLVER_ANONYMOUS);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		cr_assert(resolver_get(first, bad[i], &res[0]) == BW_EINVAL, "row %zu", i);
-		cr_assert(resolver_children(first, bad[i], BW_ABSENT, 1, &children, &n, &more) == BW_EINVAL,
+		cr_assert(resolver_children(first, bad[i], BW_ABSENT, 1, &children, &n, &more) ==
+		                  BW_EINVAL,
 		          "row %zu", i);
 	}
-	cr_assert_eq(resolver_children(first, BW_STR("/"), BW_ABSENT, 0, &children, &n, &more), BW_EINVAL);
-	cr_assert_eq(resolver_children(first, BW_STR("/"), BW_ABSENT, 257, &children, &n, &more), BW_EINVAL);
+	cr_assert_eq(resolver_children(first, BW_STR("/"), BW_ABSENT, 0, &children, &n, &more),
+	             BW_EINVAL);
+	cr_assert_eq(resolver_children(first, BW_STR("/"), BW_ABSENT, 257, &children, &n, &more),
+	             BW_EINVAL);
 	done++;
 }
 
@@ -273,7 +279,9 @@ Test(resolver, bad_arguments_are_refused_without_a_question)
 
 static void good_paths(struct bw_req *req)
 {
-	static const char *const good[] = { "/", "/a", "/a/b", "/...", "/.a/..b", "/a.b/c..", "/a b" };
+	static const char *const good[] = {
+		"/", "/a", "/a/b", "/...", "/.a/..b", "/a.b/c..", "/a b"
+	};
 
 	first = resolver_new(req, RESOLVER_ANONYMOUS);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)

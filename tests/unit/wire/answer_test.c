@@ -2,7 +2,6 @@
  * not read its answers or asks too much. */
 #include "pair.h"
 
-
 static struct caller calls[WIRE_MAX_CALLS];
 
 Test(answer, raw_answer_is_the_packed_one)
@@ -24,7 +23,8 @@ Test(answer, raw_answer_is_the_packed_one)
 	wire_answer(repo.ch, &repo.q[0], 1, 2, &m.base);
 	wire_chan_flush(repo.ch);
 	cr_assert_eq(read(gateway.fd, both[0], 200), (long)(WIRE_HEADER + n));
-	wire_answer_raw(repo.ch, &repo.q[1], 1, 2, packed, n - sizeof(record), record, sizeof(record));
+	wire_answer_raw(repo.ch, &repo.q[1], 1, 2, packed, n - sizeof(record), record,
+	                sizeof(record));
 	wire_chan_flush(repo.ch);
 	cr_assert_eq(read(gateway.fd, both[1], 200), (long)(WIRE_HEADER + n));
 	cr_assert(memcmp(both[0], both[1], WIRE_HEADER + n) == 0);
@@ -120,7 +120,8 @@ Test(answer, late_answers_above_the_limit_become_busy)
 	cr_assert_leq(buf_size(&repo.ch->out), WIRE_MAX_OUTPUT + 200 * 100);
 	pump();
 	for (unsigned i = 0; i < 200; i++) {
-		cr_assert(calls[i].ends == 1 && (calls[i].err == BW_OK || calls[i].err == BW_EBUSY));
+		cr_assert(calls[i].ends == 1 &&
+		          (calls[i].err == BW_OK || calls[i].err == BW_EBUSY));
 		busy += calls[i].err == BW_EBUSY;
 	}
 	cr_assert(busy > 110 && busy < 125, "%u busy", busy);

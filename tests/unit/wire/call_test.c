@@ -2,7 +2,6 @@
  * whatever an on_end may do to the channel it is called for. */
 #include "pair.h"
 
-
 static struct caller calls[2 * WIRE_MAX_CALLS];
 
 Test(call, answer_finds_its_question_in_any_order)
@@ -36,7 +35,8 @@ Test(call, slow_call_survives_the_numbers_going_round)
 		repo.n_q = 1;
 		memset(&calls[1], 0, sizeof(calls[1]));
 		cr_assert_eq(ask(&calls[1]), BW_OK);
-		cr_assert(calls[1].call.number != 0 && calls[1].call.number != calls[0].call.number);
+		cr_assert(calls[1].call.number != 0 &&
+		          calls[1].call.number != calls[0].call.number);
 		wire_chan_flush(gateway.ch);
 		wire_chan_readable(repo.ch);
 		answer_n(&repo, 1, 10);
@@ -161,7 +161,8 @@ Test(call, failed_brings_its_code)
 	/* The bytes are still in the buffer, since nothing came after them. */
 	cr_assert_eq(wire_message_get(&calls[0].frame, &m), BW_OK);
 	cr_assert(m.u->failed.has_retry_after && m.u->failed.retry_after == 3);
-	cr_assert(m.u->failed.text.len == 10 && memcmp(m.u->failed.text.data, "queue full", 10) == 0);
+	cr_assert(m.u->failed.text.len == 10 &&
+	          memcmp(m.u->failed.text.data, "queue full", 10) == 0);
 	pair_done();
 }
 
@@ -302,7 +303,8 @@ Test(call, end_may_close_and_free_while_answers_wait)
 	wire_chan_readable(gateway.ch); /* the sanitizer would see a use after free here */
 	cr_assert_null(gateway.ch);
 	for (int i = 0; i < 10; i++)
-		cr_assert(calls[i].ends == 1 && calls[i].err == (i <= 4 ? BW_OK : BW_EGONE), "call %d", i);
+		cr_assert(calls[i].ends == 1 && calls[i].err == (i <= 4 ? BW_OK : BW_EGONE),
+		          "call %d", i);
 	pair_done();
 }
 

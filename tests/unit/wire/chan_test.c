@@ -22,7 +22,8 @@ Test(chan, nothing_is_open_before_hello)
 
 Test(chan, other_version_is_refused_with_both_numbers)
 {
-	static const uint8_t later[] = { 1 << 3, 0xac, 0x02, 7 << 3, 1 }; /* 300, and a field we do not know */
+	/* Version 300, and a field that this version does not know. */
+	static const uint8_t later[] = { 1 << 3, 0xac, 0x02, 7 << 3, 1 };
 
 	pair_new(SOCK_STREAM);
 	side_open(&repo, WIRE_REPO, WIRE_GATEWAY);
@@ -54,18 +55,36 @@ Test(chan, nonsense_from_below_closes_with_a_reason)
 	} rows[] = {
 		{ { .id = WIRE_RESOURCE_GET }, "", false, "RESOURCE_GET before HELLO" },
 		{ { .id = WIRE_HELLO }, "", false, "malformed HELLO" },
-		{ { .id = WIRE_HELLO, .length = 5 }, "\x08\x01\x12\x00\x1a", false, "malformed HELLO" },
-		{ { .id = WIRE_HELLO, .length = 9 }, "\x08\x01\x12\x00\x1a\x03" "abc", false,
+		{ { .id = WIRE_HELLO, .length = 5 },
+		  "\x08\x01\x12\x00\x1a",
+		  false,
+		  "malformed HELLO" },
+		{ { .id = WIRE_HELLO, .length = 9 },
+		  "\x08\x01\x12\x00\x1a\x03"
+		  "abc",
+		  false,
 		  "HELLO with a channel of 3 octets" },
-		{ { .id = WIRE_HELLO, .length = 6 }, "\x08\x01\x12\x00\x1a\x00", true, "a second HELLO" },
+		{ { .id = WIRE_HELLO, .length = 6 },
+		  "\x08\x01\x12\x00\x1a\x00",
+		  true,
+		  "a second HELLO" },
 		{ { .id = 39 }, "", true, "malformed frame: length 0, id 39, flags 2" },
-		{ { .id = WIRE_RESOURCE_GET, .flags = 7 }, "", true,
+		{ { .id = WIRE_RESOURCE_GET, .flags = 7 },
+		  "",
+		  true,
 		  "malformed frame: length 0, id 41, flags 7" },
-		{ { .id = WIRE_RESOURCE_GET, .length = 16385 }, NULL, true,
+		{ { .id = WIRE_RESOURCE_GET, .length = 16385 },
+		  NULL,
+		  true,
 		  "malformed frame: length 16385, id 41, flags 2" },
-		{ { .id = WIRE_AUTHENTICATE_BASIC }, "", true,
+		{ { .id = WIRE_AUTHENTICATE_BASIC },
+		  "",
+		  true,
 		  "malformed frame: length 0, id 1, flags 2" },
-		{ { .id = WIRE_RESOURCE_FOUND }, "", true, "malformed frame: length 0, id 44, flags 2" },
+		{ { .id = WIRE_RESOURCE_FOUND },
+		  "",
+		  true,
+		  "malformed frame: length 0, id 44, flags 2" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -15,8 +15,13 @@ static const struct handle_key keys[2] = {
 static struct handle sample(unsigned n_principals)
 {
 	struct handle h = {
-		.kind = HANDLE_USER, .key_id = 7, .sequence = 0x0102030405060708, .user_id = 4711,
-		.issued_us = 1000, .expires_us = 1000 + HANDLE_LIFE_US, .n_principals = n_principals,
+		.kind = HANDLE_USER,
+		.key_id = 7,
+		.sequence = 0x0102030405060708,
+		.user_id = 4711,
+		.issued_us = 1000,
+		.expires_us = 1000 + HANDLE_LIFE_US,
+		.n_principals = n_principals,
 	};
 
 	memcpy(h.channel, "0123456789abcdef", HANDLE_CHANNEL);
@@ -43,9 +48,11 @@ static void sign(uint8_t *p, size_t n)
 Test(handle, layout_is_the_one_written_down)
 {
 	static const uint8_t expected[] = {
-		1, 2, 2, 0, 7, 0, 0, 0, '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c',
-		'd', 'e', 'f', 8, 7, 6, 5, 4, 3, 2, 1, 0x67, 0x12, 0, 0, 0, 0, 0, 0, 0xe8, 3, 0, 0, 0, 0,
-		0, 0, 0xe8, 0x8a, 0x93, 3, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0,
+		1,   2,   2,    0,    7,    0,    0,   0,   '0', '1', '2',  '3', '4', '5', '6',
+		'7', '8', '9',  'a',  'b',  'c',  'd', 'e', 'f', 8,   7,    6,   5,   4,   3,
+		2,   1,   0x67, 0x12, 0,    0,    0,   0,   0,   0,   0xe8, 3,   0,   0,   0,
+		0,   0,   0,    0xe8, 0x8a, 0x93, 3,   0,   0,   0,   0,    0,   0,   0,   0,
+		2,   0,   0,    0,    1,    0,    0,   0,   4,   0,   0,    0,
 	};
 	uint8_t p[HANDLE_MAX];
 
@@ -107,10 +114,16 @@ Test(handle, signed_nonsense_is_refused)
 		size_t      at;
 		uint8_t     value;
 	} rows[] = {
-		{ "version 0", 0, 0 }, { "version 2", 0, 2 }, { "kind 0", 1, 0 }, { "kind 5", 1, 5 },
-		{ "one principal more", 2, 4 }, { "one principal less", 2, 2 },
-		{ "513 principals", 3, 2 }, { "expired before issued", 41, 0xff },
-		{ "lives too long", 48, 0xe9 }, { "lives very long", 55, 0x7f },
+		{ "version 0", 0, 0 },
+		{ "version 2", 0, 2 },
+		{ "kind 0", 1, 0 },
+		{ "kind 5", 1, 5 },
+		{ "one principal more", 2, 4 },
+		{ "one principal less", 2, 2 },
+		{ "513 principals", 3, 2 },
+		{ "expired before issued", 41, 0xff },
+		{ "lives too long", 48, 0xe9 },
+		{ "lives very long", 55, 0x7f },
 	};
 	uint8_t       p[HANDLE_MAX];
 	struct handle h;
@@ -168,14 +181,15 @@ static void write_file(const char *text, size_t n, mode_t mode)
 
 Test(handle, key_file_is_read)
 {
-	struct handle_key k[2];
-	char              err[200];
+	struct handle_key   k[2];
+	char                err[200];
 	static const mode_t modes[] = { 0600, 0640, 0440, 0400 };
 
 	for (size_t i = 0; i < 4; i++) {
 		write_file("7 " HEX_A "\n6 " HEX_B "\n", 134, modes[i]);
 		cr_assert(handle_keys_load(file, k, err, sizeof(err)) == 2, "%s", err);
-		cr_assert(k[0].id == 7 && k[0].key[1] == 0x11 && k[1].id == 6 && k[1].key[0] == 0xff);
+		cr_assert(k[0].id == 7 && k[0].key[1] == 0x11 && k[1].id == 6 &&
+		          k[1].key[0] == 0xff);
 	}
 	write_file("4294967295 " HEX_A, 75, 0600); /* without its newline */
 	cr_assert(handle_keys_load(file, k, err, sizeof(err)) == 1, "%s", err);

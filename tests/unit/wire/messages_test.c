@@ -31,8 +31,13 @@ Test(messages, error_text_is_known_for_errors_only)
 }
 
 static const struct wire_frame sample = {
-	.length = 70000, .call = 0x01020304, .request = 0x1112131415161718, .types = 0x2122232425262728,
-	.acl = 0x3132333435363738, .id = WIRE_RESOURCE_FOUND, .flags = WIRE_END,
+	.length = 70000,
+	.call = 0x01020304,
+	.request = 0x1112131415161718,
+	.types = 0x2122232425262728,
+	.acl = 0x3132333435363738,
+	.id = WIRE_RESOURCE_FOUND,
+	.flags = WIRE_END,
 };
 
 Test(messages, header_has_the_layout_that_is_written_down)
@@ -48,7 +53,8 @@ Test(messages, header_has_the_layout_that_is_written_down)
 	wire_header_put(p, &sample);
 	cr_assert(memcmp(p, expected, sizeof(p)) == 0);
 	cr_assert_eq(wire_header_get(p, WIRE_REPO, WIRE_GATEWAY, &f), BW_OK);
-	cr_assert(f.length == sample.length && f.call == sample.call && f.request == sample.request);
+	cr_assert(f.length == sample.length && f.call == sample.call &&
+	          f.request == sample.request);
 	cr_assert(f.types == sample.types && f.acl == sample.acl);
 	cr_assert(f.id == sample.id && f.flags == sample.flags && f.payload == p + WIRE_HEADER);
 }
@@ -56,32 +62,60 @@ Test(messages, header_has_the_layout_that_is_written_down)
 Test(messages, header_is_refused_for_each_reason)
 {
 	static const struct {
-		const char    *why;
-		enum wire_peer from, to;
+		const char       *why;
+		enum wire_peer    from, to;
 		struct wire_frame f;
 	} rows[] = {
 		{ "id 0", WIRE_GATEWAY, WIRE_REPO, { .id = 0, .flags = WIRE_END } },
 		{ "id between rows", WIRE_GATEWAY, WIRE_REPO, { .id = 39, .flags = WIRE_END } },
-		{ "id beyond the table", WIRE_GATEWAY, WIRE_REPO, { .id = 60000, .flags = WIRE_END } },
-		{ "answer from below", WIRE_GATEWAY, WIRE_REPO,
+		{ "id beyond the table",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
+		  { .id = 60000, .flags = WIRE_END } },
+		{ "answer from below",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_RESOURCE_FOUND, .flags = WIRE_END } },
-		{ "question of the other process", WIRE_GATEWAY, WIRE_AUTH,
+		{ "question of the other process",
+		  WIRE_GATEWAY,
+		  WIRE_AUTH,
 		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_END } },
-		{ "FAILED from below", WIRE_GATEWAY, WIRE_AUTH, { .id = WIRE_FAILED, .flags = WIRE_END } },
-		{ "too long", WIRE_GATEWAY, WIRE_REPO,
+		{ "FAILED from below",
+		  WIRE_GATEWAY,
+		  WIRE_AUTH,
+		  { .id = WIRE_FAILED, .flags = WIRE_END } },
+		{ "too long",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_HANDLE_CLOSE, .flags = WIRE_END, .length = 65 } },
-		{ "absurdly long", WIRE_GATEWAY, WIRE_REPO,
+		{ "absurdly long",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_END, .length = UINT32_MAX } },
 		{ "no flags", WIRE_GATEWAY, WIRE_REPO, { .id = WIRE_RESOURCE_GET } },
-		{ "MORE", WIRE_GATEWAY, WIRE_REPO, { .id = WIRE_RESOURCE_GET, .flags = WIRE_MORE } },
-		{ "MORE and END", WIRE_GATEWAY, WIRE_REPO,
+		{ "MORE",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
+		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_MORE } },
+		{ "MORE and END",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_MORE | WIRE_END } },
-		{ "CANCEL", WIRE_GATEWAY, WIRE_REPO, { .id = WIRE_RESOURCE_GET, .flags = WIRE_CANCEL } },
-		{ "unknown flag", WIRE_GATEWAY, WIRE_REPO,
+		{ "CANCEL",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
+		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_CANCEL } },
+		{ "unknown flag",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_END | 0x8000 } },
-		{ "counter from the gateway", WIRE_GATEWAY, WIRE_REPO,
+		{ "counter from the gateway",
+		  WIRE_GATEWAY,
+		  WIRE_REPO,
 		  { .id = WIRE_RESOURCE_GET, .flags = WIRE_END, .types = 1 } },
-		{ "counter from auth", WIRE_AUTH, WIRE_GATEWAY,
+		{ "counter from auth",
+		  WIRE_AUTH,
+		  WIRE_GATEWAY,
 		  { .id = WIRE_RESOLVER_HANDLE, .flags = WIRE_END, .acl = 1 } },
 	};
 	uint8_t           p[WIRE_HEADER];
@@ -108,7 +142,10 @@ static struct wire_frame pack_found(size_t n, uint8_t **ret)
 	n = protobuf_c_message_pack(&m.base, *ret);
 	free(record);
 	return (struct wire_frame){
-		.id = WIRE_RESOURCE_FOUND, .length = (uint32_t)n, .flags = WIRE_END, .payload = *ret,
+		.id = WIRE_RESOURCE_FOUND,
+		.length = (uint32_t)n,
+		.flags = WIRE_END,
+		.payload = *ret,
 	};
 }
 
@@ -124,7 +161,8 @@ Test(messages, large_and_empty_fields_are_read)
 		cr_assert_eq(wire_message_get(&f, &m), BW_OK);
 		cr_assert_eq(m.u->resource_found.resolved, 5);
 		cr_assert_eq(m.u->resource_found.record.len, sizes[i]);
-		cr_assert_eq(m.u->resource_found.record.data, p + f.length - sizes[i]); /* in place */
+		/* In place. */
+		cr_assert_eq(m.u->resource_found.record.data, p + f.length - sizes[i]);
 		f.length--;
 		cr_assert_eq(wire_message_get(&f, &m), BW_EPROTO);
 		cr_assert_null(m.u);

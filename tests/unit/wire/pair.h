@@ -13,12 +13,12 @@
 
 /* One end and all that its channel has told it. */
 struct side {
-	struct wire_chan *ch; /* NULL once freed */
-	int               fd; /* raw side: no channel */
-	unsigned          hellos, closes, batches, frames, flushes_wanted;
-	bool              writable, reading;
-	size_t            n_channel;
-	char              reason[200];
+	struct wire_chan    *ch; /* NULL once freed */
+	int                  fd; /* raw side: no channel */
+	unsigned             hellos, closes, batches, frames, flushes_wanted;
+	bool                 writable, reading;
+	size_t               n_channel;
+	char                 reason[200];
 	struct wire_question q[WIRE_MAX_CALLS + 1]; /* questions not answered yet, in order */
 	unsigned             n_q;
 	/* What the test wants to happen inside the callbacks. */
@@ -28,9 +28,9 @@ struct side {
 
 /* A call and its end. */
 struct caller {
-	struct wire_call call;
-	unsigned         ends;
-	int              err;
+	struct wire_call  call;
+	unsigned          ends;
+	int               err;
 	struct wire_frame frame;
 	void (*then)(struct caller *c);
 	void *arg;
@@ -96,8 +96,12 @@ static void side_want_read(struct wire_chan *ch, bool read)
 }
 
 static const struct wire_chan_ops side_ops = {
-	.on_hello = side_hello, .on_frame = side_frame, .on_batch = side_batch, .on_close = side_close,
-	.want = side_want, .want_read = side_want_read,
+	.on_hello = side_hello,
+	.on_frame = side_frame,
+	.on_batch = side_batch,
+	.on_close = side_close,
+	.want = side_want,
+	.want_read = side_want_read,
 };
 
 static void pair_new(int type)
@@ -114,7 +118,7 @@ static void side_open(struct side *s, enum wire_peer self, enum wire_peer other)
 	s->ch = wire_chan_new(s->fd, self, other, &side_ops, s);
 }
 
-/* Both greeted: repo has drawn CHANNEL. type: SOCK_STREAM, or SOCK_SEQPACKET to see single writes. */
+/* Both greeted: repo has drawn CHANNEL. type: SOCK_STREAM, or SOCK_SEQPACKET to see each write. */
 static void pair_greet(int type)
 {
 	pair_new(type);

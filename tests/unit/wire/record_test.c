@@ -28,8 +28,8 @@ static size_t build(void)
 
 static void assert_str(struct bw_str s, const char *expected)
 {
-	cr_assert(s.n == strlen(expected) && memcmp(s.p, expected, s.n) == 0, "%.*s is not %s", (int)s.n,
-	          s.p, expected);
+	cr_assert(s.n == strlen(expected) && memcmp(s.p, expected, s.n) == 0, "%.*s is not %s",
+	          (int)s.n, s.p, expected);
 	cr_assert(s.p[s.n] == '\0', "no NUL behind %s", expected);
 }
 
@@ -77,7 +77,8 @@ Test(record, what_is_built_is_read_back)
 
 Test(record, absent_property_is_not_found)
 {
-	static const char *const absent[] = { "", "A", "aa", "b", "emp", "empty0", "man", "many!", "z" };
+	static const char *const absent[] = { "",       "A",   "aa",    "b", "emp",
+		                              "empty0", "man", "many!", "z" };
 	size_t                   at = build();
 	struct record            r;
 	struct record_prop       prop;

@@ -67,7 +67,10 @@ static void on_close(struct wire_conn *c, const char *reason)
 }
 
 static const struct wire_server_ops ops = {
-	.on_open = on_open, .on_message = on_message, .on_batch = on_batch, .on_close = on_close,
+	.on_open = on_open,
+	.on_message = on_message,
+	.on_batch = on_batch,
+	.on_close = on_close,
 	.conn_size = sizeof(struct my_conn),
 };
 
@@ -81,7 +84,8 @@ static void start(enum wire_peer self)
 	cr_assert(listener >= 0);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	answer_at_once = true;
-	server = wire_server_new(loop, listener, self, permit, self == WIRE_REPO, (uid_t)-1, &ops, &opens);
+	server = wire_server_new(loop, listener, self, permit, self == WIRE_REPO, (uid_t)-1, &ops,
+	                         &opens);
 }
 
 static void stop(void)
@@ -257,8 +261,8 @@ Test(server, what_is_not_permitted_or_malformed_closes)
 		put(fd, rows[i].id, 1, rows[i].payload, rows[i].n);
 		turn();
 		cr_assert(is_ended(fd), "row %zu", i);
-		cr_assert(closes == i + 1 && strcmp(last_reason, rows[i].reason) == 0, "row %zu: %s", i,
-		          last_reason);
+		cr_assert(closes == i + 1 && strcmp(last_reason, rows[i].reason) == 0,
+		          "row %zu: %s", i, last_reason);
 		cr_assert_eq(messages_at_close, 0);
 		close(fd);
 	}
@@ -361,11 +365,11 @@ Test(server, number_of_connections_is_bounded)
 
 Test(server, free_sends_what_it_can_and_closes_all)
 {
-	struct wire_message   m;
+	struct wire_message     m;
 	Bw__Wire__ResourceFound found = BW__WIRE__RESOURCE_FOUND__INIT;
-	struct wire_question  q = { WIRE_RESOURCE_GET, 1, 0 };
-	uint8_t               channel[16];
-	int                   fd[2];
+	struct wire_question    q = { WIRE_RESOURCE_GET, 1, 0 };
+	uint8_t                 channel[16];
+	int                     fd[2];
 
 	start(WIRE_REPO);
 	fd[0] = greeted(channel);
