@@ -44,9 +44,10 @@ static const char *const basic_calls[] = {
 #ifdef BOARDWALK_SANITIZED
 static const char *const sanitizer_calls[] = {
 	"ptrace", "process_vm_readv", "clone", "wait4", "prctl", "openat", "open", "getdents",
-	"getdents64", "readlink", "readlinkat", "newfstatat", "fstat", "stat", "ioctl", "personality", "getppid",
-	"mmap", "mprotect", "kill", "tgkill", "tkill", "dup", "dup2", "pipe", "pipe2", "getrlimit",
-	"prlimit64", "sysinfo", "uname", "getuid", "geteuid", "unlink", "access", "setrlimit", NULL
+	"getdents64", "readlink", "readlinkat", "newfstatat", "fstat", "stat", "ioctl", "personality",
+	"getppid", "mmap", "mprotect", "kill", "tgkill", "tkill", "dup", "dup2", "pipe", "pipe2",
+	"getrlimit", "prlimit64", "sysinfo", "uname", "getuid", "geteuid", "unlink", "access",
+	"setrlimit", NULL
 };
 #endif
 /* clang-format on */
@@ -111,7 +112,8 @@ void sandbox_harden(void)
 {
 	const struct rlimit none = { 0, 0 };
 #ifdef BOARDWALK_SANITIZED
-	const unsigned long is_dumpable = 1; /* LeakSanitizer traces the process and reads its /proc */
+	const unsigned long is_dumpable =
+		1; /* LeakSanitizer traces the process and reads its /proc */
 #else
 	const unsigned long is_dumpable = 0;
 #endif

@@ -5,7 +5,8 @@
 /* Becomes that user with its own group and no others, if started by root; otherwise stays who it
  * is. NULL or "": stays. Sets PR_SET_PDEATHSIG anew afterwards if it was set (setuid clears it). */
 void sandbox_become(const char *user);
-/* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0), no new privileges. */
+/* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0, unless BOARDWALK_SANITIZED: LeakSanitizer is
+ * such another), no new privileges. */
 void sandbox_harden(void);
 /* Is killed when the parent dies, and ends at once if it dies during the call. For children of the
  * supervisor and for workers. */
@@ -22,5 +23,5 @@ void sandbox_die_with_parent(void);
  *
  * allow: NULL-terminated. A name that no architecture has is fatal; one that only this architecture
  * lacks is skipped. kill: calls that end the process instead of failing; NULL-terminated, may be
- * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added. */
+ * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added, and does not kill. */
 void sandbox_filter(const char *const *allow, const char *const *kill);
