@@ -3,11 +3,12 @@
  *
  * Owns: nothing. Runs in: a process forked from the supervisor, which ends with it.
  * Fails with: exit code 1 after a line on stderr. Tests: tests/system/setup_test.c. */
+#include <arpa/inet.h>
 #include <base/fatal.h>
 #include <base/log.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <arpa/inet.h>
+#include <repoinit/repoinit.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -92,36 +93,51 @@ static bool prepare_admin(struct supervisor *s, struct database *db, bool *ret_m
 	return has_one || set_admin_password(s, db);
 }
 
-static bool run_scripts(struct supervisor *s, struct database *db)
+/* The scripts may lie where only the operator reaches them, so they are read with his rights. */
+struct script {
+	const char *name;
+	char       *text; /* heap */
+	size_t      size;
+};
+
+static bool read_scripts(const struct conf_list *names, struct script *scripts)
 {
-	const struct embedded_file *base = &embedded_base_repoinit;
-	const struct conf_list     *scripts = &s->cli->settings.repoinit;
-
-	if (!repoinit_run(db, &s->cli->settings, base->name, base->text, (size_t)(base->end - base->text),
-	                  true))
-		return false;
-	for (size_t i = 0; i < scripts->n; i++) {
-		size_t size;
-		char  *text = read_file(scripts->items[i], 1u << 20, &size);
-		bool   done = text != NULL && repoinit_run(db, &s->cli->settings, scripts->items[i], text,
-		                                          size, true);
-
-		free(text);
-		if (!done)
+	for (size_t i = 0; i < names->n; i++) {
+		scripts[i].name = names->items[i];
+		scripts[i].text = read_file(names->items[i], REPOINIT_MAX_SCRIPT, &scripts[i].size);
+		if (scripts[i].text == NULL)
 			return false;
 	}
 	return true;
 }
 
+static bool run_scripts(struct supervisor *s, struct database *db, const struct script *scripts)
+{
+	const struct cli_settings  *settings = &s->cli->settings;
+	const struct embedded_file *base = &embedded_base_repoinit;
+
+	if (!repoinit_run(db, settings, base->name, base->text, (size_t)(base->end - base->text), true))
+		return false;
+	for (size_t i = 0; i < settings->repoinit.n; i++)
+		if (!repoinit_run(db, settings, scripts[i].name, scripts[i].text, scripts[i].size, true))
+			return false;
+	return true;
+}
+
 int job_database(struct supervisor *s)
 {
-	struct database db = { 0 };
-	bool            made = false;
-	bool            done = instance_become_owner(&s->instance) &&
-	            database_open(&db, s->instance.owner_conninfo, true) && migrate_run(&db) &&
-	            run_scripts(s, &db) && prepare_admin(s, &db, &made);
+	const struct conf_list *names = &s->cli->settings.repoinit;
+	struct script          *scripts = xcalloc(names->n + 1, sizeof(*scripts));
+	struct database         db = { 0 };
+	bool                    made = false, done;
 
+	done = read_scripts(names, scripts) && instance_become_owner(&s->instance) &&
+	       database_open(&db, s->instance.owner_conninfo, true) && migrate_run(&db) &&
+	       run_scripts(s, &db, scripts) && prepare_admin(s, &db, &made);
 	database_close(&db);
+	for (size_t i = 0; i < names->n; i++)
+		free(scripts[i].text);
+	free(scripts);
 	return !done ? CLI_FAILED : made ? JOB_MADE_PASSWORD : CLI_OK;
 }
 
