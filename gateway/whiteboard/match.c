@@ -196,6 +196,8 @@ void match_compile(struct match_table *t, struct arena *a, const struct match_in
 	for (size_t i = 0; i < n; i++) {
 		const struct pattern *p = in[i].pattern;
 
+		t->has_keys |= goes_in(p, PATTERN_EXACT) || goes_in(p, PATTERN_PREFIX) ||
+		               goes_in(p, PATTERN_EXTENSION);
 		if (p->kind == PATTERN_ROOT)
 			t->root = in[i].value;
 		else if (p->kind == PATTERN_DEFAULT)
@@ -275,6 +277,8 @@ const void *match_find(const struct match_table *t, struct bw_str path)
 
 	if (path.n <= 1 && t->root)
 		return t->root;
+	if (!t->has_keys)
+		return prefix ? prefix : t->fallback;
 	for (; path.n - i >= 64; i += 64) {
 		s.slashes = 0;
 		for (unsigned k = 0; k < 8; k++)

@@ -24,6 +24,7 @@ struct match_keys {
 
 struct match_table {
 	struct match_keys exact, prefix, extension;
+	bool              has_keys;                     /* any in the three */
 	const void       *root, *everything, *fallback; /* patterns "", all-taking prefix, "/" */
 	uint32_t          max_prefix;                   /* octets of the longest prefix */
 	uint32_t          max_extension;                /* octets of the longest extension */

@@ -231,15 +231,21 @@ static const char *bundle_name(const struct reading *r)
 /* A name that was given, or one made from the bundle and the service id. */
 static void read_name(struct reading *r, const char *name)
 {
-	const char *bundle = bundle_name(r);
-
 	r->name = get_string(r, name);
 	r->named = r->name.p != NULL;
 	if (!r->named) {
-		r->made_name = xasprintf("%s/%lld", bundle, (long long)r->id);
+		r->made_name = xasprintf("%s/%lld", bundle_name(r), (long long)r->id);
 		r->name = bw_str(r->made_name);
 	}
-	r->note = xasprintf("%s:%s", bundle, r->name.p);
+}
+
+/* For people: the bundle and the name, or what there is instead. */
+static void make_note(struct reading *r)
+{
+	if (r->named)
+		r->note = xasprintf("%s:%s", bundle_name(r), r->name.p);
+	else
+		r->note = xasprintf("%s %s", r->name.p, r->n_patterns ? r->patterns[0].text.p : "");
 }
 
 /* ---- the kinds ---- */
@@ -316,6 +322,7 @@ static void read_servlet(struct reading *r)
 	read_name(r, BW_SERVLET_NAME);
 	read_params(r, "servlet.init.");
 	read_patterns(r, BW_SERVLET_PATTERN, r->kinds);
+	make_note(r);
 	read_error_pages(r);
 	read_select(r);
 	if (!r->named && r->n_patterns + r->n_codes + r->n_error_names == 0 && !r->all_4xx &&
@@ -334,6 +341,7 @@ static void read_filter(struct reading *r)
 	read_name(r, BW_FILTER_NAME);
 	read_params(r, "filter.init.");
 	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER);
+	make_note(r);
 	read_select(r);
 	get_strings(r, BW_FILTER_SERVLET, &r->servlet_names, &r->n_servlet_names);
 	get_strings(r, BW_FILTER_REGEX, &values, &n);
@@ -470,12 +478,24 @@ void reading_unref(struct reading *r)
 	free(r);
 }
 
+/* The built-in context has the lowest ranking. There it yields to services of its name, so that any of
+ * them replaces it, and goes before all others, so that a context that takes every path (the engine's)
+ * can place itself behind it. */
+static int lowest_rank_order(const struct reading *r)
+{
+	if (r->ranking != INT32_MIN || r->id < 0)
+		return 1;
+	return r->kinds & READING_CONTEXT && bw_str_eq(r->name, BW_STR("default")) ? 0 : 2;
+}
+
 int reading_compare(const struct reading *a, const struct reading *b)
 {
-	if ((a->id < 0) != (b->id < 0))
-		return a->id < 0 ? 1 : -1; /* what is built in yields to every service */
+	int oa = lowest_rank_order(a), ob = lowest_rank_order(b);
+
 	if (a->ranking != b->ranking)
 		return a->ranking > b->ranking ? -1 : 1;
+	if (oa != ob)
+		return oa - ob;
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 

@@ -188,6 +188,7 @@ static int start(struct bw_bundle *self)
 	for (size_t i = 0; err == BW_OK && i < sizeof(servlets) / sizeof(*servlets); i++)
 		err = bw_register_servlet(self, &servlets[i].type, NULL,
 		                          BW_P_STRING(BW_CONTEXT_SELECT, "t"),
+		                          BW_P_STRING(BW_SERVLET_NAME, servlets[i].pattern + 1),
 		                          BW_P_STRING(BW_SERVLET_PATTERN, servlets[i].pattern));
 	return err;
 }
