@@ -175,9 +175,11 @@ static struct bw_service *register_as(struct registry *r, struct bw_bundle *b,
 
 void engine_init(struct registry *r, const struct gateway_settings *settings)
 {
+	/* Every path is the engine's, so its context is the last one that is asked. */
 	static const struct bw_prop context_props[] = {
 		BW_P_STRING(BW_CONTEXT_NAME, "org.apache.sling"),
 		BW_P_STRING(BW_CONTEXT_PATH, "/"),
+		BW_P_INT(BW_SERVICE_RANKING, INT32_MIN),
 	};
 	static const struct bw_prop servlet_props[] = {
 		BW_P_STRING(BW_SERVLET_NAME, "org.apache.sling.engine"),
@@ -187,7 +189,7 @@ void engine_init(struct registry *r, const struct gateway_settings *settings)
 	};
 	struct bw_bundle *b = bundles_builtin("boardwalk.engine");
 
-	context_service = register_as(r, b, BW_CONTEXT_HELPER, &engine_context, context_props, 2);
+	context_service = register_as(r, b, BW_CONTEXT_HELPER, &engine_context, context_props, 3);
 	servlet_service = register_as(r, b, BW_SERVLET, &engine_servlet, servlet_props, 3);
 	mount_init(r, settings, context);
 }

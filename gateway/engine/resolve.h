@@ -8,7 +8,7 @@ struct bw_resource;
 struct resolution {
 	struct bw_resource *resource;  /* in the request's arena; never NULL on BW_OK */
 	struct pathinfo     path_info; /* borrows the request's path */
-	uint64_t            types;     /* repo's counter, 0 if it was not asked */
+	uint64_t            types;     /* repo's counter, 0 if repo did not send a resource */
 };
 
 /* Needs the request's resolver. (waits) for repo, unless the very path is a mounted servlet. BW_E* of

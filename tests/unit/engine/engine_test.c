@@ -222,6 +222,28 @@ static const char *body(void)
 	return text;
 }
 
+Test(engine, leaves_the_paths_of_whiteboard_servlets_to_them)
+{
+	static const struct bw_context_helper open_to_all = { .size = sizeof(open_to_all) };
+	const char *const                     context[] = { BW_CONTEXT_HELPER, NULL };
+	const char *const                     interfaces[] = { BW_SERVLET, NULL };
+	struct bw_service_object              helper = { .type = &open_to_all };
+	struct bw_service_object              object = { .type = &handler };
+	const struct bw_prop plain[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/plain") };
+	const struct bw_prop own[] = { BW_P_STRING(BW_CONTEXT_NAME, "own"),
+		                       BW_P_STRING(BW_CONTEXT_PATH, "/") };
+	const struct bw_prop in_own[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/own"),
+		                          BW_P_STRING(BW_CONTEXT_SELECT, "own") };
+
+	handler_does = tell;
+	registry_register(registry, NULL, interfaces, &object, plain, 1, NULL);
+	registry_register(registry, NULL, context, &helper, own, 2, NULL);
+	registry_register(registry, NULL, interfaces, &object, in_own, 2, NULL);
+	cr_assert(serve("GET", "/plain") == 200 && req->resolver == NULL);
+	cr_assert(serve("GET", "/own") == 200 && req->resolver == NULL);
+	cr_assert(serve("GET", "/plain/x") == 404 && req->resolver != NULL);
+}
+
 Test(engine, hands_a_status_to_its_handler_with_the_status_set)
 {
 	handler_does = tell;
