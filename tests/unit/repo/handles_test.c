@@ -88,6 +88,8 @@ Test(handles, window)
 	cr_assert_eq(open_one(top - 5), BW_ECLOSED);
 	cr_assert_eq(open_one(top - HANDLES_WINDOW + 1), BW_OK, "the window's left end");
 	cr_assert_eq(open_one(top - HANDLES_WINDOW), BW_ECLOSED, "left of it");
+	cr_assert_eq(open_one(top - HANDLES_WINDOW - 7), BW_ECLOSED, "whose bit is clear");
+	cr_assert_eq(open_one(top - 3ull * HANDLES_WINDOW - 9), BW_ECLOSED);
 	cr_assert_eq(open_one(0), BW_ECLOSED);
 	/* It moves: what was the left end is outside, the bits of the numbers that enter are clear. */
 	cr_assert_eq(open_one(top + 1), BW_OK);
@@ -97,6 +99,13 @@ Test(handles, window)
 		cr_assert_eq(open_one(top + i), BW_OK, "%llu has a stale bit", (unsigned long long)i);
 	cr_assert_eq(open_one(top + 1), BW_ECLOSED);
 	cr_assert_eq(open_one(top), BW_ECLOSED);
+	/* Once around the ring: the same bits, other numbers. */
+	cr_assert_eq(open_one(top + HANDLES_WINDOW - 1), BW_OK);
+	cr_assert_eq(open_one(top + HANDLES_WINDOW + 300), BW_OK);
+	for (uint64_t i = 2; i < 300; i++)
+		cr_assert_eq(open_one(top + HANDLES_WINDOW + i), BW_OK, "the bit of %llu is stale",
+		             (unsigned long long)i);
+	cr_assert_eq(open_one(top + HANDLES_WINDOW + 2), BW_ECLOSED);
 	/* A leap over the whole window clears it all. */
 	cr_assert_eq(open_one(top + 10ull * HANDLES_WINDOW), BW_OK);
 	cr_assert_eq(open_one(top + 9ull * HANDLES_WINDOW), BW_ECLOSED);

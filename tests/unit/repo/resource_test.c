@@ -256,6 +256,7 @@ static int list(uint64_t sequence, const char *path, const char *after, unsigned
 Test(resource, children_are_filtered_and_paged)
 {
 	struct listing l;
+	uint64_t       as_anonymous;
 
 	begin();
 	sql("SELECT repo.node_create(p, 'sling:Folder') FROM unnest('{/dam,/dam/a,/dam/b,/dam/c,/dam/d,/dam/e,/big}'"
@@ -304,6 +305,15 @@ Test(resource, children_are_filtered_and_paged)
 	sql("SELECT 1");
 	cr_assert_eq(list(as_alice, "/big", NULL, 256, &l), BW_OK);
 	cr_assert(l.count == 1 && !l.more && strcmp(l.first, "n0999") == 0);
+	/* A full page, behind which nothing may be seen: no trace of what follows. */
+	test_postgres_sql(w.server, "SELECT repo.ace_append('/big/n' || lpad(i::text, 4, '0'), 2, false, "
+	                            "'{jcr:read}') FROM generate_series(256, 999) i");
+	sql("SELECT 1");
+	as_anonymous = client_login(&c, HANDLE_ANONYMOUS, ANONYMOUS, (uint64_t[]){ EVERYONE, 0 });
+	cr_assert_eq(list(as_anonymous, "/big", NULL, 256, &l), BW_OK);
+	cr_assert(l.count == 256 && !l.more && strcmp(l.last, "n0255") == 0);
+	cr_assert_eq(list(as_anonymous, "/big", NULL, 255, &l), BW_OK);
+	cr_assert(l.count == 255 && l.more);
 	/* Children come and go. */
 	sql("SELECT repo.node_create('/dam/f', 'sling:Folder')");
 	cr_assert_eq(list(as_admin, "/dam", NULL, 256, &l), BW_OK);
