@@ -17,7 +17,7 @@
 #include "engine/mount.h"
 #include "engine/select.h"
 #include "request.h"
-#include "whiteboard/attr.h"
+#include "whiteboard/fault.h"
 #include "whiteboard/whiteboard.h"
 
 /* ---- nobody is registered ---- */
@@ -74,39 +74,6 @@ int errors_no_servlet(struct bw_req *req, const struct record *record, uint64_t 
 
 /* ---- which handler ---- */
 
-struct error {
-	int           status;
-	struct bw_str name; /* of an error that was returned; absent for send_error */
-	struct bw_str text; /* for the handler; absent if none */
-};
-
-static void describe(int rc, struct error *ret)
-{
-	switch (rc) {
-#define X(constant, value, dotted, code, message) \
-	case constant: \
-		*ret = (struct error){ code, BW_STR(dotted), BW_STR(message) }; \
-		return;
-		BW_ERRORS(X)
-#undef X
-	}
-	describe(BW_ESERVLET, ret); /* a number that is none of ours */
-}
-
-static struct error error_of(const struct bw_req *req, int rc)
-{
-	struct error e = { req->error_status, BW_ABSENT, req->error_text };
-
-	if (rc < 0) {
-		describe(rc, &e);
-		if (rc == BW_ESERVLET && req->error_name.n > 0) {
-			e.name = req->error_name;
-			e.text = req->error_text;
-		}
-	}
-	return e;
-}
-
 /* acme.billing.declined -> acme.billing -> acme -> bw.error; false behind the last. */
 static bool to_parent(struct bw_str *name)
 {
@@ -122,7 +89,7 @@ static bool to_parent(struct bw_str *name)
 	return true;
 }
 
-static struct mount_servlet *find_handler(struct bw_req *req, const struct error *e,
+static struct mount_servlet *find_handler(struct bw_req *req, const struct fault *e,
                                           const struct record *record, uint64_t types)
 {
 	static const struct record none = { .resource_type = BW_STR(BASE_TYPE_ERROR) };
@@ -145,33 +112,29 @@ static struct mount_servlet *find_handler(struct bw_req *req, const struct error
 
 /* ---- calling it ---- */
 
-static void set_attributes(struct bw_req *req, const struct error *e)
-{
-	const char *status = arena_printf(&req->arena, "%d", e->status);
-
-	attr_set(req, "jakarta.servlet.error.status_code", bw_str(status));
-	attr_set(req, "jakarta.servlet.error.message", e->text);
-	attr_set(req, "jakarta.servlet.error.request_uri", req->uri);
-	attr_set(req, "jakarta.servlet.error.query_string", req->query);
-	attr_set(req, "jakarta.servlet.error.method", req->method);
-	attr_set(req, "jakarta.servlet.error.servlet_name", req->servlet_name);
-	attr_set(req, "jakarta.servlet.error.exception", e->name.p != NULL ? e->text : BW_ABSENT);
-	attr_set(req, "jakarta.servlet.error.exception_type", e->name);
-}
-
-/* Headers that RFC 9110 ties to a status outlive the reset: a 405 without Allow would be wrong. */
-static void reset_response(struct bw_req *req)
+/* Headers that RFC 9110 ties to a status outlive the reset: a 405 without Allow would be wrong, and
+ * a 503 here always says when to come again. Those kept move up in the same array, behind the reader. */
+static void reset_response(struct bw_req *req, int status)
 {
 	static const char *const kept[] = { "allow", "www-authenticate", "retry-after" };
 	size_t                   n = req->n_res_headers;
 	struct bw_res_header    *old = req->res_headers;
+	bool                     says_when = false;
 
 	response_reset(req);
 	req->error_status = 0;
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++)
-			if (bw_str_eq(old[i].name, bw_str(kept[k])))
-				response_header(req, kept[k], old[i].value, false);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++) {
+			if (!bw_str_eq(old[i].name, bw_str(kept[k])))
+				continue;
+			says_when |= k == 2;
+			response_header(req, kept[k], old[i].value, false);
+			break;
+		}
+	}
+	if (status == 503 && !says_when)
+		response_header(req, "retry-after", BW_STR("1"), true);
+	response_status(req, status);
 }
 
 static int call_handler(struct bw_req *req, struct mount_servlet *m)
@@ -193,24 +156,23 @@ static int call_handler(struct bw_req *req, struct mount_servlet *m)
 int errors_finish(struct bw_req *req, int rc, const struct record *record, uint64_t types)
 {
 	struct mount_servlet *m;
-	struct error          e;
+	struct fault          e;
 
 	if ((rc >= 0 && req->error_status == 0) || req->committed || request_check(req) != BW_OK)
 		return rc;
-	e = error_of(req, rc);
+	e = fault_of(req, rc < 0 ? rc : BW_OK);
 	m = find_handler(req, &e, record, types);
 	if (m == NULL)
 		return rc;
 	if (rc < 0)
 		log_error(req->id, "%.*s: %.*s", (int)e.name.n, e.name.p, (int)e.text.n,
 		          e.text.p != NULL ? e.text.p : "");
-	reset_response(req);
-	response_status(req, e.status);
-	set_attributes(req, &e);
+	reset_response(req, e.status);
+	fault_set_attributes(req, &e, req->servlet_name);
 	rc = call_handler(req, m);
 	if (rc < 0 || req->error_status != 0) {
 		log_error(req->id, "the error handler for status %d failed itself", e.status);
-		reset_response(req);
+		reset_response(req, e.status);
 		response_builtin_page(req, e.status);
 	}
 	return BW_OK;

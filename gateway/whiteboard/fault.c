@@ -9,15 +9,10 @@
  * Tests: tests/conformance (G), tests/unit/whiteboard/dispatch_test.c. */
 #include "attr.h"
 #include "dispatch.h"
+#include "fault.h"
 #include "pages.h"
 
 #include <base/log.h>
-
-struct fault {
-	int           status;
-	struct bw_str name; /* absent: sendError */
-	struct bw_str text;
-};
 
 static struct fault from_map(int err)
 {
@@ -37,8 +32,7 @@ static struct fault from_map(int err)
 	return from_map(BW_ESERVLET); /* a number that is none of ours */
 }
 
-/* An error that was returned replaces an earlier sendError. */
-static struct fault fault_of(const struct bw_req *req, int err)
+struct fault fault_of(const struct bw_req *req, int err)
 {
 	struct fault f;
 
@@ -52,8 +46,7 @@ static struct fault fault_of(const struct bw_req *req, int err)
 	return f;
 }
 
-static void set_attributes(struct bw_req *req, const struct fault *f,
-                           const struct bw_str *servlet_name)
+void fault_set_attributes(struct bw_req *req, const struct fault *f, struct bw_str servlet_name)
 {
 	attr_set(req, "jakarta.servlet.error.status_code",
 	         bw_str(arena_printf(&req->arena, "%d", f->status)));
@@ -61,8 +54,7 @@ static void set_attributes(struct bw_req *req, const struct fault *f,
 	attr_set(req, "jakarta.servlet.error.request_uri", req->uri);
 	attr_set(req, "jakarta.servlet.error.query_string", req->query);
 	attr_set(req, "jakarta.servlet.error.method", req->method);
-	attr_set(req, "jakarta.servlet.error.servlet_name",
-	         servlet_name ? *servlet_name : BW_ABSENT);
+	attr_set(req, "jakarta.servlet.error.servlet_name", servlet_name);
 	attr_set(req, "jakarta.servlet.error.exception", f->name.p ? f->text : BW_ABSENT);
 	attr_set(req, "jakarta.servlet.error.exception_type", f->name);
 }
@@ -89,7 +81,7 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 	int           err;
 
 	snapshot_contains(c, req->path, &rest);
-	set_attributes(req, f, servlet_name);
+	fault_set_attributes(req, f, servlet_name ? *servlet_name : BW_ABSENT);
 	req->dispatcher = BW_ERROR;
 	req->method = BW_STR("GET");
 	req->context_path = c->path;

@@ -314,6 +314,11 @@ Test(engine, keeps_the_headers_that_belong_to_a_status)
 	cr_assert(serve("POST", "/nowhere") == 405);
 	cr_assert_str_eq(header("allow"), "OPTIONS");
 	cr_assert_str_eq(body(), "405  /nowhere POST   GET");
+	mount_handler("bw.error");
+	fake.repo = BW_EBUSY;
+	cr_assert(serve("GET", "/nowhere") == 503);
+	cr_assert_str_eq(header("retry-after"), "1");
+	cr_assert_str_eq(header("allow"), "-");
 }
 
 Test(engine, climbs_from_an_own_name_to_the_root)
