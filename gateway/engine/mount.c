@@ -181,8 +181,8 @@ static void put_points(struct mount_servlet *m, const struct mount_paths *paths)
 	for (size_t i = 0; i < paths->n; i++)
 		tree_add(m, bw_str(paths->items[i].path), paths->items[i].marker);
 	warn_of_methods(m);
-	log_info(0, "servlet %s: mounted at %s and %zu more", m->name, paths->items[0].path,
-	         paths->n - 1);
+	log_debug(0, "servlet %s: mounted at %s and %zu more", m->name, paths->items[0].path,
+	          paths->n - 1);
 }
 
 static void unmount(struct mount_servlet **at)
@@ -191,7 +191,7 @@ static void unmount(struct mount_servlet **at)
 
 	*at = m->next;
 	tree_remove_all(m);
-	log_info(0, "servlet %s: unmounted", m->name);
+	log_debug(0, "servlet %s: unmounted", m->name);
 	mount_servlet_unref(m);
 }
 

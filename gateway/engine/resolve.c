@@ -118,16 +118,24 @@ static int resolve_stored(struct bw_req *req, struct bw_str first, struct resolu
 	return BW_OK;
 }
 
+/* The octets up to and with the first segment that begins with a star; 0: there is none. */
+static size_t find_star(struct bw_str path)
+{
+	const char *end = path.p + path.n, *star = memchr(path.p, '*', path.n);
+
+	while (star != NULL && (star == path.p || star[-1] != '/'))
+		star = memchr(star + 1, '*', (size_t)(end - star) - 1);
+	return star != NULL ? (size_t)(star - path.p) + 1 : 0;
+}
+
 int resolve_request(struct bw_req *req, struct resolution *ret)
 {
 	struct bw_str            first = pathinfo_first(req->path);
-	const char              *star = memmem(req->path.p, req->path.n, "/*", 2);
 	const struct mount_node *node;
+	size_t                   n = find_star(req->path);
 
 	ret->types = 0;
-	if (star != NULL) {
-		size_t n = (size_t)(star - req->path.p) + 2;
-
+	if (n > 0) {
 		make_synthetic(req, BW_STR("sling:syntheticStarResource"), n, ret);
 		split_at(req, n, ret);
 		return BW_OK;
