@@ -2,7 +2,7 @@
  *
  * A new migration is a row here, a line in CMakeLists.txt (so that a change of the file rebuilds
  * this one), and a new SCHEMA_VERSION. Rows are only ever added at the end.
- * Owns, runs in, fails with: nothing. Tests: tests/unit/cli/embedded_test.c. */
+ * Owns, runs in, fails with: nothing. Tests: tests/system/setup_test.c. */
 #include "embedded.h"
 
 #include <base/schema_version.h>
