@@ -132,6 +132,7 @@ Test(database, long_transaction_elsewhere)
 {
 	struct pg *other = session_new();
 
+	cr_assert_eq(basic(&g, &q, "reader", "first"), BW_OK);
 	run(other, BEGIN, NULL, NULL);
 	run(other, TAKE_XID, NULL, NULL);
 	for (unsigned i = 0; i < 3; i++) {
@@ -156,6 +157,7 @@ Test(database, commits_out_of_order)
 	char       verifier[crypto_pwhash_STRBYTES];
 
 	cr_assert_eq(basic(&g, &q, "reader", "first"), BW_OK);
+	cr_assert_eq(basic(&g, &q, "admin", "admin's"), BW_OK, "remembered: only news ends it");
 	make_verifier("second", OPS, verifier);
 	run(other, BEGIN, NULL, NULL);
 	run(other, SET_PASSWORD, "reader", verifier);
