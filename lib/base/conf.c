@@ -4,7 +4,7 @@
  * what the file may say.
  * Owns: nothing after conf_load; the settings' strings belong to the caller until conf_done.
  * Runs in: every process, at start. Fails with: -1, err says where and why.
- * Tests: tests/unit/base/conf_test.c. */
+ * Tests: tests/unit/base/conf_test.c, tests/fuzz/conf_load.c. */
 #include "conf.h"
 
 #include <ctype.h>

@@ -12,7 +12,7 @@
  *   (&(a=1)(!(b=x*y)))      0 AND next 4 | 1 EQUAL a, 1 | 2 NOT next 4 | 3 SUBSTRING b, x\0y\0
  *
  * Owns: the block. Runs in: any thread; matching allocates nothing and nests at most 32 calls.
- * Fails with: NULL and a reason. Tests: tests/unit/base/ldap_test.c, tests/fuzz/ldap_fuzz.c. */
+ * Fails with: NULL and a reason. Tests: tests/unit/base/ldap_test.c, tests/fuzz/ldap_parse.c. */
 #include "ldap.h"
 
 #include <ctype.h>
