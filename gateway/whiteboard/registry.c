@@ -35,7 +35,7 @@ struct event {
 
 struct listener {
 	struct listener     *next;
-	registry_listener_cb cb;
+	registry_listener_cb cb; /* NULL: does not listen any more */
 	void                *arg;
 };
 
@@ -59,7 +59,8 @@ static void deliver(struct registry *r, const struct event *e)
 	s->announced = e->type != REGISTRY_UNREGISTERING;
 	/* Who starts to listen meanwhile is told of s by registry_listen. */
 	for (struct listener *l = r->listeners; l; l = l == last ? NULL : l->next)
-		l->cb(l->arg, e->type, s);
+		if (l->cb)
+			l->cb(l->arg, e->type, s);
 }
 
 static void drain(struct registry *r)
@@ -150,6 +151,14 @@ void registry_listen(struct registry *r, registry_listener_cb cb, void *arg)
 		drain(r);
 	else
 		r->delivering = true;
+}
+
+void registry_unlisten(struct registry *r, registry_listener_cb cb, void *arg)
+{
+	/* Not freed before the registry: the list may be walked right now. */
+	for (struct listener *l = r->listeners; l; l = l->next)
+		if (l->cb == cb && l->arg == arg)
+			l->cb = NULL;
 }
 
 int registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,

@@ -21,6 +21,8 @@ struct registry *registry_new(void);
 void             registry_free(struct registry *r);
 /* Delivers what is there already as REGISTERED, then everything later, in order. */
 void registry_listen(struct registry *r, registry_listener_cb cb, void *arg);
+/* cb(arg) is called no more, also not for an event that is being delivered. */
+void registry_unlisten(struct registry *r, registry_listener_cb cb, void *arg);
 
 int  registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
                        const struct bw_service_object *object, const struct bw_prop *props,

@@ -17,6 +17,7 @@
 static struct {
 	struct reading **readings; /* in ranking order, referenced */
 	size_t           n, cap;
+	struct registry *registry;
 	struct snapshot *current; /* NULL: not started, or done */
 	uint64_t         number;
 	bool             collecting; /* services that were there before are being told */
@@ -153,8 +154,6 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 	struct reading **at, *r;
 
 	(void)arg;
-	if (!wb.current && !wb.collecting)
-		return;
 	switch (event) {
 	case REGISTRY_REGISTERED:
 		r = reading_new(s);
@@ -180,6 +179,7 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 void whiteboard_init(struct registry *r)
 {
 	binding_on_destroyed(on_destroyed);
+	wb.registry = r;
 	insert(reading_new_default());
 	wb.collecting = true;
 	registry_listen(r, on_event, NULL);
@@ -191,6 +191,7 @@ void whiteboard_done(void)
 {
 	struct snapshot *last;
 
+	registry_unlisten(wb.registry, on_event, NULL);
 	while (wb.n > 0)
 		reading_unref(take_out(&wb.readings[wb.n - 1]));
 	update(); /* destroys what no request holds */

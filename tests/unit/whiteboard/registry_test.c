@@ -158,6 +158,26 @@ Test(registry, what_came_and_went_unheard_is_never_told)
 	registry_free(r);
 }
 
+/* Stops listening, itself and the one after it. */
+static void on_event_stop(void *arg, enum registry_event event, struct bw_service *s)
+{
+	on_event(x, event, s);
+	registry_unlisten(arg, on_event_stop, arg);
+	registry_unlisten(arg, on_event, y);
+}
+
+Test(registry, who_unlistens_hears_no_more)
+{
+	struct registry *r = registry_new();
+
+	registry_listen(r, on_event_stop, r);
+	registry_listen(r, on_event, y);
+	add(r, NULL, 0);
+	add(r, NULL, 0);
+	cr_assert_str_eq(log_text, "x+1 ");
+	registry_free(r);
+}
+
 static void on_release(void *self, void *obj)
 {
 	(void)obj;

@@ -389,3 +389,26 @@ Test(snapshot, a_singleton_is_drained_before_it_starts_anew)
 	end();
 	cr_assert(eq(int, t.object.alive, 0));
 }
+
+/* A later start on the same registry begins from nothing and serves the same. */
+Test(snapshot, a_stop_and_a_start_serve_the_same)
+{
+	struct thing        t = { .interface = BW_SERVLET, .select = "c1", .pattern = "/a" };
+	struct thing        c = { .interface = BW_CONTEXT_HELPER, .name = "c1", .pattern = "/c" };
+	struct snapshot_hit hit;
+
+	begin();
+	add(registry, &t, &t.service);
+	add(registry, &c, &c.service);
+	for (int i = 1; i <= 3; i++) {
+		cr_assert(snapshot_find(snapshot_current(), BW_STR("/c/a"), &hit));
+		cr_assert(eq(int, t.object.inits, i));
+		whiteboard_done();
+		cr_assert(eq(int, t.object.alive, 0));
+		whiteboard_init(registry);
+		cr_assert(eq(int, t.object.alive, 1));
+	}
+	remove_thing(&t);
+	cr_assert(eq(int, t.object.alive, 0));
+	end();
+}
