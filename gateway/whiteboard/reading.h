@@ -86,6 +86,9 @@ struct reading {
 
 /* Reads a service; NULL if it is no candidate for anything, or its target is not this whiteboard. */
 struct reading *reading_new(struct bw_service *s);
+/* parse.c: fills kinds, invalid and the values from the props that were copied. kinds stays 0 if it is no
+ * candidate for anything, or its target is not this whiteboard. */
+void reading_parse(struct reading *r);
 /* The built-in context: "default" at "/", worse than any service. */
 struct reading *reading_new_default(void);
 struct reading *reading_ref(struct reading *r);

@@ -1,0 +1,352 @@
+/* From the properties of a reading to its values: what the whiteboard makes of each key, and what makes a
+ * service invalid (OSGi 140.2 to 140.7). A value of another type than its key's counts as absent.
+ *
+ * Runs in: the worker's thread. Fails with: nothing; what is wrong is marked in the reading. Logs: a
+ * target that is no filter. Tests: tests/conformance (C, D, F, G). */
+#include "filter.h"
+#include "props.h"
+#include "reading.h"
+
+#include <base/fatal.h>
+#include <base/log.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* ---- values ---- */
+
+/* A string property, absent also if it is of another type or empty. */
+static struct bw_str get_string(const struct reading *r, const char *name)
+{
+	const struct bw_prop *p = props_find(r->props, r->n_props, name);
+
+	if (!p || p->type != BW_PROP_STRING || !p->u.string[0])
+		return BW_ABSENT;
+	return bw_str(p->u.string);
+}
+
+/* String+: the items as a heap array. False: the key is there with a value of another type. */
+static bool get_strings(const struct reading *r, const char *name, struct bw_str **ret,
+                        size_t *ret_n)
+{
+	const struct bw_prop *p = props_find(r->props, r->n_props, name);
+	size_t                n = 0;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (!p)
+		return true;
+	if (p->type == BW_PROP_STRING) {
+		*ret = xcalloc(1, sizeof(**ret));
+		(*ret)[(*ret_n)++] = bw_str(p->u.string);
+		return true;
+	}
+	if (p->type != BW_PROP_STRINGS)
+		return false;
+	while (p->u.strings[n])
+		n++;
+	if (n > 0)
+		*ret = xcalloc(n, sizeof(**ret));
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i] = bw_str(p->u.strings[i]);
+	*ret_n = n;
+	return true;
+}
+
+/* Is the key there at all? An empty list counts as absent. */
+static bool has(const struct reading *r, const char *name)
+{
+	const struct bw_prop *p = props_find(r->props, r->n_props, name);
+
+	return p && !(p->type == BW_PROP_STRINGS && !p->u.strings[0]);
+}
+
+/* One or more tokens joined by single dots. */
+static bool is_context_name(struct bw_str s)
+{
+	bool in_token = false;
+
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c == '.' && in_token)
+			in_token = false;
+		else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		         (c >= '0' && c <= '9') || c == '_' || c == '-')
+			in_token = true;
+		else
+			return false;
+	}
+	return in_token;
+}
+
+/* "/", or what could be an exact pattern, of path characters only (RFC 3986 3.3, decoded). */
+static bool is_context_path(struct bw_str s)
+{
+	struct pattern p;
+
+	for (size_t i = 0; i < s.n; i++)
+		if (strchr(" %\"<>[]^`{|}", s.p[i]) || !s.p[i])
+			return false;
+	return pattern_parse(s, &p) && (p.kind == PATTERN_EXACT || p.kind == PATTERN_DEFAULT);
+}
+
+static void read_patterns(struct reading *r, const char *name, unsigned kind)
+{
+	struct bw_str *texts;
+	size_t         n;
+
+	get_strings(r, name, &texts, &n);
+	if (n > 0)
+		r->patterns = xcalloc(n, sizeof(*r->patterns));
+	for (size_t i = 0; i < n; i++) {
+		struct pattern p;
+		bool           twice = false;
+
+		if (!pattern_parse(texts[i], &p)) {
+			r->invalid |= kind;
+			continue;
+		}
+		for (size_t k = 0; k < r->n_patterns; k++)
+			twice |= bw_str_eq(r->patterns[k].text, p.text);
+		if (!twice)
+			r->patterns[r->n_patterns++] = p;
+	}
+	free(texts);
+}
+
+/* context.select; a bare context name stands for a filter on it. */
+static void read_select(struct reading *r)
+{
+	struct bw_str text = get_string(r, BW_CONTEXT_SELECT);
+	char         *named;
+
+	if (!text.p)
+		return;
+	if (text.p[0] != '(' && is_context_name(text)) {
+		named = xasprintf("(%s=%s)", BW_CONTEXT_NAME, text.p);
+		r->select = ldap_parse(named, NULL, 0);
+		free(named);
+	} else {
+		r->select = ldap_parse(text.p, NULL, 0);
+	}
+	if (!r->select)
+		r->invalid |= r->kinds;
+}
+
+static void read_params(struct reading *r, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	r->params = xcalloc(r->n_props + 1, sizeof(*r->params));
+	for (size_t i = 0; i < r->n_props; i++) {
+		const struct bw_prop *p = &r->props[i];
+
+		if (p->type == BW_PROP_STRING && strncmp(p->name, prefix, n) == 0)
+			r->params[r->n_params++] =
+				(struct init_param){ bw_str(p->name + n), bw_str(p->u.string) };
+	}
+}
+
+static const char *bundle_name(const struct reading *r)
+{
+	return r->bundle ? r->bundle->name : "boardwalk";
+}
+
+/* A name that was given, or one made from the bundle and the service id. */
+static void read_name(struct reading *r, const char *name)
+{
+	r->name = get_string(r, name);
+	r->named = r->name.p != NULL;
+	if (!r->named) {
+		r->made_name = xasprintf("%s/%lld", bundle_name(r), (long long)r->id);
+		r->name = bw_str(r->made_name);
+	}
+}
+
+/* For people: the bundle and the name, or what there is instead. */
+static void make_note(struct reading *r)
+{
+	if (r->named)
+		r->note = xasprintf("%s:%s", bundle_name(r), r->name.p);
+	else
+		r->note = xasprintf("%s %s", r->name.p, r->n_patterns ? r->patterns[0].text.p : "");
+}
+
+/* ---- the kinds ---- */
+
+static void read_context(struct reading *r)
+{
+	r->kinds = READING_CONTEXT;
+	r->name = get_string(r, BW_CONTEXT_NAME);
+	r->path = get_string(r, BW_CONTEXT_PATH);
+	r->named = true;
+	if (!r->name.p || !is_context_name(r->name) || !r->path.p || !is_context_path(r->path))
+		r->invalid = r->kinds;
+	read_params(r, "context.init.");
+	r->note = xasprintf("%s:context %s", bundle_name(r), r->name.p ? r->name.p : "");
+}
+
+/* One value of servlet.errorPage: a code, a class of codes, or an error name. */
+static bool read_error_page(struct reading *r, struct bw_str v)
+{
+	bool digit = v.n == 3 && v.p[0] >= '0' && v.p[0] <= '9';
+
+	if (digit && (v.p[0] == '4' || v.p[0] == '5') && strcasecmp(v.p + 1, "xx") == 0) {
+		*(v.p[0] == '4' ? &r->all_4xx : &r->all_5xx) = true;
+		return true;
+	}
+	if (v.n > 0 && strspn(v.p, "0123456789") == v.n) {
+		long code = v.n == 3 ? strtol(v.p, NULL, 10) : 0;
+
+		if (code < READING_CODE_MIN || code > READING_CODE_MAX)
+			return false;
+		for (size_t i = 0; i < r->n_codes; i++)
+			if (r->codes[i] == code)
+				return true;
+		r->codes[r->n_codes++] = (uint16_t)code;
+		return true;
+	}
+	/* Lower-case dotted name whose first character is a letter. */
+	if (v.n == 0 || v.p[0] < 'a' || v.p[0] > 'z')
+		return false;
+	for (size_t i = 0; i < v.n; i++) {
+		char c = v.p[i];
+
+		if (c == '.' ? i + 1 == v.n || v.p[i + 1] == '.'
+		             : !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+		                 c == '-'))
+			return false;
+	}
+	r->error_names[r->n_error_names++] = v;
+	return true;
+}
+
+static void read_error_pages(struct reading *r)
+{
+	struct bw_str *values;
+	size_t         n;
+
+	get_strings(r, BW_SERVLET_ERROR_PAGE, &values, &n);
+	r->codes = xcalloc(n + 1, sizeof(*r->codes));
+	r->error_names = xcalloc(n + 1, sizeof(*r->error_names));
+	for (size_t i = 0; i < n; i++)
+		if (!read_error_page(r, values[i]))
+			r->invalid |= r->kinds;
+	free(values);
+}
+
+static void read_servlet(struct reading *r)
+{
+	if (has(r, BW_SERVLET_PATTERN) || has(r, BW_SERVLET_NAME))
+		r->kinds |= READING_SERVLET;
+	if (has(r, BW_SERVLET_ERROR_PAGE))
+		r->kinds |= READING_ERROR_PAGE;
+	if (!r->kinds)
+		return;
+	read_name(r, BW_SERVLET_NAME);
+	read_params(r, "servlet.init.");
+	read_patterns(r, BW_SERVLET_PATTERN, r->kinds);
+	make_note(r);
+	read_error_pages(r);
+	read_select(r);
+	if (!r->named && r->n_patterns + r->n_codes + r->n_error_names == 0 && !r->all_4xx &&
+	    !r->all_5xx)
+		r->invalid = r->kinds; /* what made it a candidate is of the wrong type */
+}
+
+static void read_filter(struct reading *r)
+{
+	struct bw_str *values;
+	size_t         n;
+
+	if (!has(r, BW_FILTER_PATTERN) && !has(r, BW_FILTER_REGEX) && !has(r, BW_FILTER_SERVLET))
+		return;
+	r->kinds = READING_FILTER;
+	read_name(r, BW_FILTER_NAME);
+	read_params(r, "filter.init.");
+	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER);
+	make_note(r);
+	read_select(r);
+	get_strings(r, BW_FILTER_SERVLET, &r->servlet_names, &r->n_servlet_names);
+	get_strings(r, BW_FILTER_REGEX, &values, &n);
+	if (!filter_compile(r, values, n))
+		r->invalid = r->kinds;
+	free(values);
+	get_strings(r, BW_FILTER_DISPATCHER, &values, &n);
+	if (!filter_dispatchers(values, n, &r->dispatchers))
+		r->invalid = r->kinds;
+	free(values);
+	if (r->n_patterns + r->n_regexes + r->n_servlet_names == 0)
+		r->invalid = r->kinds;
+}
+
+/* ---- is it for us at all ---- */
+
+/* What the runtime service will say of this whiteboard (OSGi 140.9); target filters look at it. */
+static bool runtime_lookup(void *map, const char *key, size_t i, struct ldap_value *ret)
+{
+	const char *value = NULL;
+
+	(void)map;
+	if (strcasecmp(key, "objectClass") == 0)
+		value = "org.osgi.service.servlet.runtime.HttpServiceRuntime";
+	else if (strcasecmp(key, "osgi.http.endpoint") == 0)
+		value = "/";
+	*ret = (struct ldap_value){ .type = LDAP_STRING, .string = value };
+	return value && i == 0;
+}
+
+static bool is_for_us(const struct reading *r)
+{
+	struct bw_str       target = get_string(r, BW_WHITEBOARD_TARGET);
+	struct ldap_filter *f;
+	char                reason[128];
+	bool                ours;
+
+	if (!target.p)
+		return true;
+	f = ldap_parse(target.p, reason, sizeof(reason));
+	if (!f)
+		log_warning(0, "service %lld is ignored: its whiteboard target is no filter: %s",
+		            (long long)r->id, reason);
+	ours = f && ldap_match(f, runtime_lookup, NULL);
+	ldap_free(f);
+	return ours;
+}
+
+/* The type table is there and as long as ours (later versions only append), and it is one kind's:
+ * an object under several of these interfaces could not say which table it hands over. */
+static bool is_usable(const struct bw_service *s)
+{
+	const size_t *size = service_object(s)->type; /* every table begins with its size */
+	unsigned      kinds = 0;
+	size_t        least = 0;
+
+	if (service_is(s, BW_SERVLET)) {
+		kinds++;
+		least = sizeof(struct bw_servlet);
+	}
+	if (service_is(s, BW_FILTER)) {
+		kinds++;
+		least = sizeof(struct bw_filter);
+	}
+	if (service_is(s, BW_CONTEXT_HELPER)) {
+		kinds++;
+		least = sizeof(struct bw_context_helper);
+	}
+	return kinds == 1 && *size >= least;
+}
+
+void reading_parse(struct reading *r)
+{
+	if (!is_for_us(r))
+		return;
+	if (service_is(r->service, BW_CONTEXT_HELPER))
+		read_context(r);
+	else if (service_is(r->service, BW_SERVLET))
+		read_servlet(r);
+	else if (service_is(r->service, BW_FILTER))
+		read_filter(r);
+	if (!is_usable(r->service))
+		r->invalid = r->kinds;
+}
