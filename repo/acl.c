@@ -16,7 +16,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#define N_DECISIONS 16384u /* direct-mapped, 384 KiB */
+#define N_DECISIONS   16384u /* direct-mapped, 384 KiB */
 #define DECISION_BITS 14
 
 struct acl_scope {
@@ -191,13 +191,16 @@ static struct acl_scope *add_scope(struct acl *acl, struct bw_str path)
 	struct acl_scope *s = xmalloc(sizeof(*s) + path.n);
 
 	*s = (struct acl_scope){
-		.number = ++acl->last_number, .first = (uint32_t)acl->n_entries, .acl = acl,
+		.number = ++acl->last_number,
+		.first = (uint32_t)acl->n_entries,
+		.acl = acl,
 		.path_n = (uint32_t)path.n,
 	};
 	memcpy(s->path, path.p, path.n);
 	if (acl->n_scopes == acl->cap_loading) {
 		acl->cap_loading = acl->cap_loading > 0 ? 2 * acl->cap_loading : 64;
-		acl->loading = xrealloc(acl->loading, acl->cap_loading * sizeof(struct acl_scope *));
+		acl->loading =
+			xrealloc(acl->loading, acl->cap_loading * sizeof(struct acl_scope *));
 	}
 	acl->loading[acl->n_scopes++] = s;
 	return s;
@@ -297,7 +300,8 @@ uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struc
 		return ACL_ALL;
 	if (scope == NULL)
 		return 0;
-	d = &acl->decisions[(scope->number * 0x9e3779b97f4a7c15u ^ who->number * 0xbf58476d1ce4e5b9u) >>
+	d = &acl->decisions[(scope->number * 0x9e3779b97f4a7c15u ^
+	                     who->number * 0xbf58476d1ce4e5b9u) >>
 	                    (64 - DECISION_BITS)];
 	if (d->scope != scope->number || d->who != who->number)
 		*d = (struct decision){ scope->number, who->number, acl_evaluate(scope, who) };

@@ -36,9 +36,9 @@ void        acl_free(struct acl *acl);
 
 /* Replaces all entries: begin, then add in the order of (path, position), then end. generation: of
  * the snapshot that they were read in. Scopes and decisions from before are gone. */
-void acl_load_begin(struct acl *acl);
-void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
-void acl_load_end(struct acl *acl, int64_t generation);
+void    acl_load_begin(struct acl *acl);
+void    acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
+void    acl_load_end(struct acl *acl, int64_t generation);
 int64_t acl_generation(const struct acl *acl); /* of the last load; -1: none yet */
 /* Raised by each load, never 0: what was remembered under another number is void. */
 uint64_t acl_loads(const struct acl *acl);

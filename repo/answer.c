@@ -15,7 +15,8 @@
 
 /* The permit table. All else from the gateway closes its connection. */
 static const enum wire_id permit[] = {
-	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET, WIRE_RESOURCE_CHILDREN, WIRE_HANDLE_CLOSE, WIRE_NONE,
+	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET, WIRE_RESOURCE_CHILDREN,
+	WIRE_HANDLE_CLOSE,     WIRE_NONE,
 };
 
 struct answers {
@@ -53,8 +54,8 @@ static void refuse(struct conn *c, const struct wire_question *q, uint64_t seque
 {
 	const char *text = wire_err_text(err);
 
-	log_info(q->request, "handle %llu on connection %llu refused: %s", (unsigned long long)sequence,
-	         (unsigned long long)c->base.id, text);
+	log_info(q->request, "handle %llu on connection %llu refused: %s",
+	         (unsigned long long)sequence, (unsigned long long)c->base.id, text);
 	wire_fail(c->base.chan, q, err, err == BW_EBUSY ? 1 : 0, text);
 }
 
@@ -63,7 +64,8 @@ static void hang_up(struct conn *c, const struct wire_question *q, const char *w
 {
 	char reason[80];
 
-	snprintf(reason, sizeof(reason), "%s (request %016llx)", what, (unsigned long long)q->request);
+	snprintf(reason, sizeof(reason), "%s (request %016llx)", what,
+	         (unsigned long long)q->request);
 	wire_chan_close(c->base.chan, reason);
 }
 
@@ -152,7 +154,8 @@ static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
 	handles_close(&c->handles, m->sequence);
 }
 
-static void on_message(struct wire_conn *base, const struct wire_question *q, struct wire_message *m)
+static void on_message(struct wire_conn *base, const struct wire_question *q,
+                       struct wire_message *m)
 {
 	struct conn *c = (struct conn *)base;
 
@@ -206,7 +209,10 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
                             const struct handle_key *keys, size_t n_keys, struct resources *r)
 {
 	static const struct wire_server_ops ops = {
-		.on_open = on_open, .on_message = on_message, .on_batch = on_batch, .on_close = on_close,
+		.on_open = on_open,
+		.on_message = on_message,
+		.on_batch = on_batch,
+		.on_close = on_close,
 		.conn_size = sizeof(struct conn),
 	};
 	struct answers *a = xcalloc(1, sizeof(*a));

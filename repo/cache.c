@@ -52,7 +52,8 @@ static struct cache_entry *find(struct cache *c, struct bw_str path, uint64_t ha
 {
 	struct cache_entry *e = c->buckets[hash & (c->n_buckets - 1)];
 
-	while (e != NULL && (e->hash != hash || e->path_n != path.n || memcmp(e->path, path.p, path.n) != 0))
+	while (e != NULL &&
+	       (e->hash != hash || e->path_n != path.n || memcmp(e->path, path.p, path.n) != 0))
 		e = e->next;
 	return e;
 }
@@ -261,9 +262,9 @@ void cache_put_missing(struct cache *c, struct cache_entry *e)
 
 struct cache_page *cache_page_new(unsigned n, bool more, uint32_t n_records)
 {
-	unsigned           total = n + more;
-	size_t             scopes = total * sizeof(struct acl_scope *), at = (total + 1) * sizeof(uint32_t);
-	size_t             size = sizeof(struct cache_page) + scopes + at + n_records;
+	unsigned total = n + more;
+	size_t   scopes = total * sizeof(struct acl_scope *), at = (total + 1) * sizeof(uint32_t);
+	size_t   size = sizeof(struct cache_page) + scopes + at + n_records;
 	struct cache_page *page = xcalloc(1, size);
 
 	page->n = n;

@@ -19,39 +19,39 @@ enum cache_state {
 
 /* Children number 1 to n after (position, id) in the parent's order, and perhaps one more. */
 struct cache_page {
-	struct cache_page *next;
-	int64_t            position, id;           /* the child before the page; 0, 0: from the first */
-	int64_t            last_position, last_id; /* the page's last child */
-	unsigned           n;
-	bool               more;       /* another child follows: record number n is it */
-	uint64_t           types;      /* type_loads() when its records were encoded */
-	uint64_t           acl;        /* acl_loads() when scopes were looked up; 0: never */
-	uint32_t           size;       /* of all in one block, for the account */
-	const struct acl_scope **scopes; /* per record, more included */
-	uint32_t          *at;         /* offset of record i; at[n + more] is the end */
-	uint8_t           *records;    /* wire/record.h, without properties */
+	struct cache_page       *next;
+	int64_t                  position, id; /* the child before the page; 0, 0: from the first */
+	int64_t                  last_position, last_id; /* the page's last child */
+	unsigned                 n;
+	bool                     more;    /* another child follows: record number n is it */
+	uint64_t                 types;   /* type_loads() when its records were encoded */
+	uint64_t                 acl;     /* acl_loads() when scopes were looked up; 0: never */
+	uint32_t                 size;    /* of all in one block, for the account */
+	const struct acl_scope **scopes;  /* per record, more included */
+	uint32_t                *at;      /* offset of record i; at[n + more] is the end */
+	uint8_t                 *records; /* wire/record.h, without properties */
 };
 
 /* What a hit looks at stands together, next to the path: two cache lines. */
 struct cache_entry {
-	struct cache_entry *parent, *child, *sibling, **sibling_at;
-	struct cache_entry *newer, *older; /* those with data, by age */
-	struct cache_fill  *fills;
-	struct cache_page  *pages;
-	int64_t             position, id;
-	bool                is_dated;      /* stands in the order of age */
-	struct cache_entry *next;          /* in the bucket */
-	uint64_t            hash;
-	uint8_t            *record;        /* heap */
-	uint64_t            types;         /* type_loads() when it was encoded */
-	uint64_t            acl;           /* acl_loads() when scope was looked up; 0: never */
+	struct cache_entry     *parent, *child, *sibling, **sibling_at;
+	struct cache_entry     *newer, *older; /* those with data, by age */
+	struct cache_fill      *fills;
+	struct cache_page      *pages;
+	int64_t                 position, id;
+	bool                    is_dated; /* stands in the order of age */
+	struct cache_entry     *next;     /* in the bucket */
+	uint64_t                hash;
+	uint8_t                *record; /* heap */
+	uint64_t                types;  /* type_loads() when it was encoded */
+	uint64_t                acl;    /* acl_loads() when scope was looked up; 0: never */
 	const struct acl_scope *scope;
-	uint32_t            n_record;
-	uint32_t            props_at;      /* offset: without properties it ends here */
-	uint32_t            path_n;
-	uint8_t             state;         /* enum cache_state */
-	bool                used;          /* since the hand was here */
-	char                path[];        /* NUL behind it */
+	uint32_t                n_record;
+	uint32_t                props_at; /* offset: without properties it ends here */
+	uint32_t                path_n;
+	uint8_t                 state;  /* enum cache_state */
+	bool                    used;   /* since the hand was here */
+	char                    path[]; /* NUL behind it */
 };
 
 /* Embedded in what waits for a statement's rows. */
@@ -60,13 +60,13 @@ struct cache_fill {
 	struct cache_entry *entry;
 	void               *owner;
 	bool                stale;
-	bool                page;         /* of children after (position, id), else the record */
+	bool                page; /* of children after (position, id), else the record */
 	int64_t             position, id;
 };
 
 struct cache *cache_new(size_t max_bytes);
-void   cache_free(struct cache *c); /* no fill may be under way */
-size_t cache_bytes(const struct cache *c);
+void          cache_free(struct cache *c); /* no fill may be under way */
+size_t        cache_bytes(const struct cache *c);
 
 /* The entry of a path in any state; NULL if there is none. Stays while it has data or fills and
  * nothing is trimmed. */

@@ -15,11 +15,11 @@ static const struct {
 	enum bw_value_type type;
 	json_type          kind; /* JSON_TRUE: either boolean */
 } tags[] = {
-	{ "s", BW_VALUE_STRING, JSON_STRING },        { "l", BW_VALUE_LONG, JSON_INTEGER },
-	{ "b", BW_VALUE_BOOLEAN, JSON_TRUE },         { "d", BW_VALUE_DOUBLE, JSON_STRING },
-	{ "dec", BW_VALUE_DECIMAL, JSON_STRING },     { "date", BW_VALUE_DATE, JSON_STRING },
-	{ "name", BW_VALUE_NAME, JSON_STRING },       { "path", BW_VALUE_PATH, JSON_STRING },
-	{ "ref", BW_VALUE_REFERENCE, JSON_STRING },   { "weak", BW_VALUE_WEAKREFERENCE, JSON_STRING },
+	{ "s", BW_VALUE_STRING, JSON_STRING },      { "l", BW_VALUE_LONG, JSON_INTEGER },
+	{ "b", BW_VALUE_BOOLEAN, JSON_TRUE },       { "d", BW_VALUE_DOUBLE, JSON_STRING },
+	{ "dec", BW_VALUE_DECIMAL, JSON_STRING },   { "date", BW_VALUE_DATE, JSON_STRING },
+	{ "name", BW_VALUE_NAME, JSON_STRING },     { "path", BW_VALUE_PATH, JSON_STRING },
+	{ "ref", BW_VALUE_REFERENCE, JSON_STRING }, { "weak", BW_VALUE_WEAKREFERENCE, JSON_STRING },
 	{ "uri", BW_VALUE_URI, JSON_STRING },
 };
 #define N_TAGS (sizeof(tags) / sizeof(tags[0]))
@@ -36,8 +36,9 @@ static int put_value(struct buf *out, size_t prop, const json_t *value, json_typ
 		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
 		record_put_value(out, prop, bw_str(text));
 	} else {
-		record_put_value(out, prop, (struct bw_str){ json_string_value(value),
-		                                             json_string_length(value) });
+		record_put_value(
+			out, prop,
+			(struct bw_str){ json_string_value(value), json_string_length(value) });
 	}
 	return BW_OK;
 }
@@ -68,7 +69,8 @@ static int put_property(struct buf *out, size_t at, struct bw_str name, const js
 
 static int compare(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b); /* no NUL inside: jansson */
+	return strcmp(*(const char *const *)a,
+	              *(const char *const *)b); /* no NUL inside: jansson */
 }
 
 static int put_properties(struct buf *out, size_t at, const json_t *properties)
@@ -78,11 +80,11 @@ static int put_properties(struct buf *out, size_t at, const json_t *properties)
 	json_t      *value;
 	int          err = BW_OK;
 
-	json_object_foreach((json_t *)properties, name, value)
-		names[i++] = name;
+	json_object_foreach((json_t *)properties, name, value) names[i++] = name;
 	qsort(names, n, sizeof(*names), compare);
 	for (i = 0; i < n && err == BW_OK; i++)
-		err = put_property(out, at, bw_str(names[i]), json_object_get(properties, names[i]));
+		err = put_property(out, at, bw_str(names[i]),
+		                   json_object_get(properties, names[i]));
 	free(names);
 	return err;
 }

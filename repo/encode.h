@@ -6,7 +6,8 @@
 
 struct encode_row {
 	uint64_t      id, version;
-	struct bw_str path, primary_type, resource_type, super_type; /* the last two may be absent */
+	struct bw_str path, primary_type, resource_type,
+		super_type;       /* the last two may be absent */
 	struct bw_str properties; /* JSON text; absent: a record without properties */
 };
 

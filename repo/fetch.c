@@ -25,14 +25,24 @@ const struct pg_statement fetch_statements[] = {
 };
 const size_t fetch_n_statements = N_QUERIES;
 
-enum column { PATH, ID, VERSION, POSITION, PRIMARY_TYPE, RESOURCE_TYPE, SUPER_TYPE, PROPERTIES, GENERATION };
+enum column {
+	PATH,
+	ID,
+	VERSION,
+	POSITION,
+	PRIMARY_TYPE,
+	RESOURCE_TYPE,
+	SUPER_TYPE,
+	PROPERTIES,
+	GENERATION
+};
 
 struct fetch *fetch_of(const struct cache_entry *e, bool page, int64_t position, int64_t id)
 {
 	const struct cache_fill *f = e->fills;
 
-	while (f != NULL && (f->page != page || (page && (f->position != position || f->id != id)) ||
-	                     f->stale))
+	while (f != NULL &&
+	       (f->page != page || (page && (f->position != position || f->id != id)) || f->stale))
 		f = f->next;
 	if (f != NULL)
 		return f->owner;
@@ -283,7 +293,8 @@ int fetch_resources(struct resources *r, const struct bw_str *paths, unsigned n,
 		f->items[i].fill.owner = f;
 		cache_fill_begin(cache_make(r->cache, paths[i]), &f->items[i].fill);
 	}
-	err = pg_query(r->reads, QUERY_RESOURCES, (struct pg_param[]){ { array } }, on_resources, f);
+	err = pg_query(r->reads, QUERY_RESOURCES, (struct pg_param[]){ { array } }, on_resources,
+	               f);
 	free(array);
 	if (err != BW_OK)
 		give_up(f);
@@ -299,7 +310,8 @@ int fetch_page(struct resources *r, struct cache_entry *parent, int64_t position
 	char          text[3][24];
 	int           err;
 
-	f->items[0].fill = (struct cache_fill){ .owner = f, .page = true, .position = position, .id = id };
+	f->items[0].fill =
+		(struct cache_fill){ .owner = f, .page = true, .position = position, .id = id };
 	cache_fill_begin(parent, &f->items[0].fill);
 	snprintf(text[0], sizeof(text[0]), "%lld", (long long)parent->id);
 	snprintf(text[1], sizeof(text[1]), "%lld", (long long)position);

@@ -40,7 +40,8 @@ void handles_done(struct handles *h)
 
 static void start_window(struct handles *h, uint64_t sequence)
 {
-	void *p = mmap(NULL, HANDLES_WINDOW / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, HANDLES_WINDOW / 8, PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		fatal("the bitmap of a connection's handles");
@@ -132,8 +133,8 @@ static void grow(struct handles *h)
 	free(old);
 }
 
-int handles_open(struct handles *h, const struct handle *given, const uint8_t *channel, uint64_t now_us,
-                 struct principals **ret)
+int handles_open(struct handles *h, const struct handle *given, const uint8_t *channel,
+                 uint64_t now_us, struct principals **ret)
 {
 	struct handles_slot slot = { .sequence = given->sequence, .expires_us = given->expires_us };
 

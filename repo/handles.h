@@ -29,8 +29,8 @@ void handles_done(struct handles *h);
 /* Opens a genuine handle. BW_EFOREIGN: of another connection than channel (16 octets).
  * BW_EEXPIRED. BW_ECLOSED: its number was seen before. BW_EBUSY: too many are open. ret: borrowed
  * until the handle is closed. */
-int  handles_open(struct handles *h, const struct handle *given, const uint8_t *channel, uint64_t now_us,
-                  struct principals **ret);
+int handles_open(struct handles *h, const struct handle *given, const uint8_t *channel,
+                 uint64_t now_us, struct principals **ret);
 /* An open one. BW_ECLOSED: it is not open. BW_EEXPIRED. */
 int  handles_use(struct handles *h, uint64_t sequence, uint64_t now_us, struct principals **ret);
 void handles_close(struct handles *h, uint64_t sequence); /* not open: nothing */

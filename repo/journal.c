@@ -16,10 +16,10 @@
 #include <stdlib.h>
 
 #define POLL_S      0.25
-#define PRUNE_TURNS 240u          /* once a minute */
+#define PRUNE_TURNS 240u /* once a minute */
 #define MAX_QUERIES 16u
-#define MAX_ROWS    4096u         /* of one reading */
-#define MAX_AWAY_US 3000000000u   /* 50 minutes: rows are pruned after an hour */
+#define MAX_ROWS    4096u       /* of one reading */
+#define MAX_AWAY_US 3000000000u /* 50 minutes: rows are pruned after an hour */
 
 enum query {
 #define Q_FOLLOW(name, n_params, n_columns, writes, sql) QUERY_##name,
@@ -28,7 +28,8 @@ enum query {
 };
 
 static const struct pg_statement statements[] = {
-#define Q_FOLLOW(name, n_params, n_columns, writes, sql) { #name, sql, n_params, n_columns, writes },
+#define Q_FOLLOW(name, n_params, n_columns, writes, sql) \
+	{ #name, sql, n_params, n_columns, writes },
 #include "queries.def"
 };
 
@@ -38,10 +39,10 @@ struct journal {
 	struct ev_loop   *loop;
 	ev_timer          poll;
 	unsigned          turns;
-	int64_t           version;     /* of the schema; 0: not known to be ours */
-	int64_t           waited_for;  /* version last logged */
-	char             *snapshot;    /* of the last reading; NULL: none */
-	uint64_t          read_at_us;  /* CLOCK_BOOTTIME of it */
+	int64_t           version;       /* of the schema; 0: not known to be ours */
+	int64_t           waited_for;    /* version last logged */
+	char             *snapshot;      /* of the last reading; NULL: none */
+	uint64_t          read_at_us;    /* CLOCK_BOOTTIME of it */
 	bool              reading, rung; /* rung: a bell during the reading */
 	bool              loading_entries, loading_types;
 	bool              want_entries, want_types; /* again, once the present loading has ended */
@@ -65,12 +66,14 @@ static void load_types(struct journal *j);
 static void add_entry(struct acl *acl, const struct pg_rows *rows, unsigned row)
 {
 	struct bw_str    names = pg_text(rows, row, 4), name;
-	struct acl_entry e = { .principal = (uint64_t)pg_int(rows, row, 2), .allow = pg_bool(rows, row, 3) };
+	struct acl_entry e = { .principal = (uint64_t)pg_int(rows, row, 2),
+		               .allow = pg_bool(rows, row, 3) };
 
 	while (names.n > 0) {
 		const char *blank = memchr(names.p, ' ', names.n);
 
-		name = (struct bw_str){ names.p, blank != NULL ? (size_t)(blank - names.p) : names.n };
+		name = (struct bw_str){ names.p,
+			                blank != NULL ? (size_t)(blank - names.p) : names.n };
 		e.privileges |= acl_privilege(name);
 		names.p += name.n + (blank != NULL);
 		names.n -= name.n + (blank != NULL);
@@ -218,14 +221,15 @@ static void on_version(void *arg, int err, const struct pg_rows *rows)
 	if (err != BW_OK)
 		return;
 	if (version > SCHEMA_VERSION)
-		fatalx("the database is at schema version %lld, this program knows %d: it is too old",
+		fatalx("the database is at schema version %lld, this program knows %d: it is too "
+		       "old",
 		       (long long)version, SCHEMA_VERSION);
 	if (version < SCHEMA_VERSION) {
 		if (version == j->waited_for)
 			return;
 		j->waited_for = version;
-		log_info(0, "waiting for schema version %d, the database is at %lld", SCHEMA_VERSION,
-		         (long long)version);
+		log_info(0, "waiting for schema version %d, the database is at %lld",
+		         SCHEMA_VERSION, (long long)version);
 		return;
 	}
 	j->version = version;
@@ -293,8 +297,9 @@ static void on_poll(struct ev_loop *loop, ev_timer *w, int revents)
 		(void)pg_query(j->pg, QUERY_JOURNAL_PRUNE, NULL, on_pruned, j);
 }
 
-struct journal *journal_new(struct ev_loop *loop, const char *conninfo, unsigned statement_timeout_ms,
-                            char *const *search_path, size_t n_search_path, struct resources *r)
+struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
+                            unsigned statement_timeout_ms, char *const *search_path,
+                            size_t n_search_path, struct resources *r)
 {
 	static const char *const   channels[] = { "boardwalk_repo", NULL };
 	static const struct pg_ops ops = { on_up, on_down, on_notify };
@@ -307,8 +312,8 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo, unsigned
 		items[i] = bw_str(search_path[i]);
 	j->search_path = pg_array(items, (unsigned)n_search_path);
 	free(items);
-	j->pg = pg_new(loop, conninfo, statements, N_QUERIES, channels, statement_timeout_ms, MAX_QUERIES,
-	               &ops, j);
+	j->pg = pg_new(loop, conninfo, statements, N_QUERIES, channels, statement_timeout_ms,
+	               MAX_QUERIES, &ops, j);
 	ev_timer_init(&j->poll, on_poll, POLL_S, POLL_S);
 	j->poll.data = j;
 	ev_timer_start(loop, &j->poll);

@@ -114,8 +114,11 @@ static struct principals *add(struct principals_table *t, const struct handle *h
 	if (t->n >= SPARE)
 		sweep(t, false);
 	*p = (struct principals){
-		.number = ++t->last_number, .hash = hash, .next = t->buckets[hash >> 52],
-		.admin = h->kind == HANDLE_ADMIN, .n = h->n_principals,
+		.number = ++t->last_number,
+		.hash = hash,
+		.next = t->buckets[hash >> 52],
+		.admin = h->kind == HANDLE_ADMIN,
+		.n = h->n_principals,
 	};
 	for (unsigned i = 0; i < p->n; i++) {
 		bool group;

@@ -173,10 +173,11 @@ static void filter_calls(void)
 {
 	/* PostgreSQL over a socket or the network: names are looked up and certificates read. */
 	static const char *const allow[] = {
-		"socket", "connect", "sendmmsg", "openat", "fstat", "newfstatat", "access", "ioctl",
-		"getuid", "geteuid", "uname", "getdents64", NULL,
+		"socket", "connect", "sendmmsg", "openat", "fstat",      "newfstatat", "access",
+		"ioctl",  "getuid",  "geteuid",  "uname",  "getdents64", NULL,
 	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", "ptrace", NULL };
+	static const char *const kill_for[] = { "execve", "execveat", "fork",
+		                                "vfork",  "ptrace",   NULL };
 
 	sandbox_filter(allow, kill_for);
 }
@@ -191,8 +192,8 @@ static void on_current(void *arg)
 		log_info(0, "serving again, with an empty cache");
 		return;
 	}
-	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys, repo->n_keys,
-	                            repo->resources);
+	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys,
+	                            repo->n_keys, repo->resources);
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -234,16 +235,17 @@ static void run(struct repo *repo)
 	ev_prepare_init(&repo->stopped, on_prepare);
 	repo->terminate.data = repo->stopped.data = repo;
 	ev_signal_start(repo->loop, &repo->terminate);
-	repo->resources = resources_new(repo->loop, &(struct resources_settings){
-		.conninfo = repo->conninfo,
-		.statement_timeout_ms = (unsigned)s->statement_timeout_ms,
-		.cache_bytes = s->cache_bytes,
-		.search_path = s->search_path.items,
-		.n_search_path = s->search_path.n,
-		.want_entries = on_want_entries,
-		.on_current = on_current,
-		.arg = repo,
-	});
+	repo->resources = resources_new(
+		repo->loop, &(struct resources_settings){
+				    .conninfo = repo->conninfo,
+				    .statement_timeout_ms = (unsigned)s->statement_timeout_ms,
+				    .cache_bytes = s->cache_bytes,
+				    .search_path = s->search_path.items,
+				    .n_search_path = s->search_path.n,
+				    .want_entries = on_want_entries,
+				    .on_current = on_current,
+				    .arg = repo,
+			    });
 	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
 	                            s->search_path.items, s->search_path.n, repo->resources);
 	ev_run(repo->loop, 0);

@@ -16,8 +16,8 @@ struct resources;
 
 /* The connection that asks: embedded in what the owner keeps per connection. */
 struct asker {
-	struct wire_chan       *chan;
-	LIST_HEAD(, ask)        waiting;
+	struct wire_chan *chan;
+	LIST_HEAD(, ask) waiting;
 };
 
 enum ask_kind {
@@ -42,10 +42,10 @@ struct resources_settings {
 	char *const *search_path;
 	size_t       n_search_path;
 	/* Content was read that is newer than the entries in memory: load them. */
-	void       (*want_entries)(void *arg);
+	void (*want_entries)(void *arg);
 	/* Questions can be answered from now on. */
-	void       (*on_current)(void *arg);
-	void        *arg;
+	void (*on_current)(void *arg);
+	void *arg;
 };
 
 struct resources *resources_new(struct ev_loop *loop, const struct resources_settings *settings);
@@ -54,7 +54,7 @@ void resources_free(struct resources *r); /* questions that wait are answered BW
 /* Answers now or later, exactly once. Strings are copied if it waits. */
 void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *question);
 unsigned resources_waiting(const struct resources *r);
-void asker_init(struct asker *a, struct wire_chan *chan);
+void     asker_init(struct asker *a, struct wire_chan *chan);
 /* The connection is gone: its questions are dropped. */
 void asker_gone(struct asker *a);
 
@@ -69,5 +69,5 @@ void resources_changed(struct resources *r, struct bw_str path, bool subtree);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */
 struct acl        *resources_acl(struct resources *r);
 struct type_graph *resources_types(struct resources *r);
-void resources_entries_loaded(struct resources *r);
-void resources_types_loaded(struct resources *r);
+void               resources_entries_loaded(struct resources *r);
+void               resources_types_loaded(struct resources *r);

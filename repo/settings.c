@@ -6,7 +6,9 @@
 #define MAX_SEARCH_PATH 200u
 
 #define KEY(name, type, field, initial, min, max, help) \
-	{ "repo." name, type, offsetof(struct repo_settings, field), initial, min, max, help }
+	{ \
+		"repo." name, type, offsetof(struct repo_settings, field), initial, min, max, help \
+	}
 
 static const struct conf_key keys[] = {
 	KEY("user", CONF_STRING, user, "boardwalk-repo", 0, 0,
@@ -16,7 +18,8 @@ static const struct conf_key keys[] = {
 	KEY("gateway_user", CONF_STRING, gateway_user, "boardwalk-gateway", 0, 0,
 	    "the only system user, besides repo's own, whose connections are let in"),
 	KEY("database", CONF_STRING, database, "dbname=boardwalk user=boardwalk_repo", 0, 0,
-	    "libpq connection string or URL; REPO_DATABASE_URL or REPO_DATABASE_URL_FILE go before it"),
+	    "libpq connection string or URL; REPO_DATABASE_URL or REPO_DATABASE_URL_FILE go before "
+	    "it"),
 	KEY("key_file", CONF_STRING, key_file, "/var/lib/boardwalk/keys/handle.key", 0, 0,
 	    "key of the resolver handles, shared with auth"),
 	KEY("cache_bytes", CONF_SIZE, cache_bytes, "64M", 65536, (uint64_t)1 << 40,
@@ -41,7 +44,8 @@ int repo_settings_load(const char *file, struct repo_settings *ret, char *err, s
 		size_t      n = strlen(item);
 
 		if (n < 2 || n > MAX_SEARCH_PATH || item[0] != '/' || item[n - 1] != '/') {
-			snprintf(err, err_size, "repo.search_path: \"%s\" does not begin and end with /", item);
+			snprintf(err, err_size,
+			         "repo.search_path: \"%s\" does not begin and end with /", item);
 			return -1;
 		}
 	}

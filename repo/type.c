@@ -66,8 +66,9 @@ void type_load_add(struct type_graph *g, struct bw_str path, struct bw_str super
 
 static int compare(const void *a, const void *b)
 {
-	const struct bw_str *x = &((const struct link *)a)->path, *y = &((const struct link *)b)->path;
-	int                  diff = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+	const struct bw_str *x = &((const struct link *)a)->path,
+			    *y = &((const struct link *)b)->path;
+	int diff = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
 
 	return diff != 0 ? diff : (x->n > y->n) - (x->n < y->n);
 }

@@ -12,7 +12,7 @@ struct type_graph;
 
 /* search_path: n entries that begin and end with '/'; borrowed. */
 struct type_graph *type_graph_new(char *const *search_path, size_t n);
-void type_graph_free(struct type_graph *g);
+void               type_graph_free(struct type_graph *g);
 /* Replaces all links: begin, add..., end. */
 void type_load_begin(struct type_graph *g);
 void type_load_add(struct type_graph *g, struct bw_str path, struct bw_str super_type);

@@ -18,9 +18,9 @@ struct pg;
 struct pg_rows;
 
 struct pg_statement {
-	const char *name, *sql; /* the folder's queries.def */
+	const char *name, *sql;          /* the folder's queries.def */
 	unsigned    n_params, n_columns; /* checked when it is prepared: a mismatch is fatal */
-	bool        writes;              /* has effects: never shares a transaction, is never repeated */
+	bool        writes; /* has effects: never shares a transaction, is never repeated */
 };
 
 struct pg_param {
@@ -28,8 +28,9 @@ struct pg_param {
 };
 
 struct pg_ops {
-	void (*on_up)(struct pg *pg);                       /* prepared and listening, again after each loss */
-	void (*on_down)(struct pg *pg, const char *reason); /* was up; queries in flight have ended */
+	void (*on_up)(struct pg *pg); /* prepared and listening, again after each loss */
+	void (*on_down)(struct pg  *pg,
+	                const char *reason); /* was up; queries in flight have ended */
 	void (*on_notify)(struct pg *pg, const char *channel); /* NULL if nothing is listened to */
 };
 
@@ -40,15 +41,16 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
                   size_t n_statements, const char *const *listen, unsigned statement_timeout_ms,
                   unsigned max_queue, const struct pg_ops *ops, void *owner);
 /* Queries in flight end with BW_EGONE. Not from a callback of this pg. NULL is fine. */
-void  pg_free(struct pg *pg);
-void *pg_owner(const struct pg *pg);
-bool  pg_is_up(const struct pg *pg);
+void     pg_free(struct pg *pg);
+void    *pg_owner(const struct pg *pg);
+bool     pg_is_up(const struct pg *pg);
 unsigned pg_in_flight(const struct pg *pg);
 
 /* rows: borrowed for the call; NULL unless err is BW_OK. */
 typedef void (*pg_rows_cb)(void *arg, int err, const struct pg_rows *rows);
 /* BW_OK: cb runs once, later. BW_E*: it never does. params: as many as the statement has; copied. */
-int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb, void *arg);
+int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb,
+             void *arg);
 
 unsigned      pg_rows_count(const struct pg_rows *rows);
 struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column); /* absent: NULL */

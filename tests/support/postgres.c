@@ -61,7 +61,8 @@ static const struct passwd *server_user(void)
 
 static void become(const struct passwd *pw)
 {
-	if (geteuid() == 0 && (setgroups(0, NULL) != 0 || setgid(pw->pw_gid) != 0 || setuid(pw->pw_uid) != 0))
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) != 0 || setgid(pw->pw_gid) != 0 || setuid(pw->pw_uid) != 0))
 		_exit(126);
 }
 
@@ -87,11 +88,12 @@ static void run(const struct passwd *pw, const char *const *argv)
 /* initdb takes a second: once per user, found again by name, made under a lock. */
 static void make_template(const struct passwd *pw, char *path, size_t size)
 {
-	char        lock[96], temporary[96];
+	char        lock[128], temporary[128];
 	struct stat st;
 	int         fd;
 
-	snprintf(path, size, "/tmp/boardwalk-test-template.%s.%u", POSTGRES_VERSION, (unsigned)pw->pw_uid);
+	snprintf(path, size, "/tmp/boardwalk-test-template.%s.%u", POSTGRES_VERSION,
+	         (unsigned)pw->pw_uid);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX) != 0)
@@ -99,9 +101,10 @@ static void make_template(const struct passwd *pw, char *path, size_t size)
 	if (stat(path, &st) != 0) {
 		snprintf(temporary, sizeof(temporary), "%s.new", path);
 		run(pw, (const char *const[]){ "/bin/rm", "-rf", temporary, NULL });
-		run(pw, (const char *const[]){ POSTGRES_BIN "/initdb", "-D", temporary, "-U", "postgres",
-		                               "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-		                               "--no-instructions", NULL });
+		run(pw,
+		    (const char *const[]){ POSTGRES_BIN "/initdb", "-D", temporary, "-U",
+		                           "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
+		                           "--no-sync", "--no-instructions", NULL });
 		if (rename(temporary, path) != 0)
 			die("%s: %s", path, strerror(errno));
 	} else if (st.st_uid != pw->pw_uid) {
@@ -117,7 +120,8 @@ const char *test_postgres_dir(const struct test_postgres *p)
 
 const char *test_postgres_conninfo(struct test_postgres *p, const char *role)
 {
-	snprintf(p->conninfo, sizeof(p->conninfo), "host=%s dbname=boardwalk user=%s", p->dir, role);
+	snprintf(p->conninfo, sizeof(p->conninfo), "host=%s dbname=boardwalk user=%s", p->dir,
+	         role);
 	return p->conninfo;
 }
 
@@ -188,7 +192,8 @@ void test_postgres_start(struct test_postgres *p)
 		dup2(fd, STDERR_FILENO);
 		if (chdir("/") == 0)
 			execl(POSTGRES_BIN "/postgres", "postgres", "-D", data, "-k", p->dir, "-c",
-			      "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", NULL);
+			      "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB",
+			      NULL);
 		_exit(127);
 	}
 	if (p->pid < 0)
@@ -200,9 +205,11 @@ void test_postgres_migrate(struct test_postgres *p)
 {
 	glob_t files;
 
-	PQclear(must(owner(p), "CREATE TABLE public.boardwalk_migration (version int PRIMARY KEY, "
-	                       "name text NOT NULL, applied timestamptz NOT NULL DEFAULT now()); "
-	                       "GRANT SELECT ON public.boardwalk_migration TO boardwalk_auth, boardwalk_repo"));
+	PQclear(must(
+		owner(p),
+		"CREATE TABLE public.boardwalk_migration (version int PRIMARY KEY, "
+		"name text NOT NULL, applied timestamptz NOT NULL DEFAULT now()); "
+		"GRANT SELECT ON public.boardwalk_migration TO boardwalk_auth, boardwalk_repo"));
 	if (glob(BOARDWALK_SOURCE "/migrations/[0-9]*.sql", 0, NULL, &files) != 0)
 		die("no migrations");
 	for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -216,8 +223,10 @@ void test_postgres_migrate(struct test_postgres *p)
 		fclose(f);
 		sql[n] = '\0';
 		PQclear(must(owner(p), sql));
-		test_postgres_sql(p, "INSERT INTO public.boardwalk_migration (version, name) VALUES (%d, '%s')",
-		                  atoi(name), name);
+		test_postgres_sql(
+			p,
+			"INSERT INTO public.boardwalk_migration (version, name) VALUES (%d, '%s')",
+			atoi(name), name);
 	}
 	globfree(&files);
 }
@@ -232,14 +241,15 @@ struct test_postgres *test_postgres_new_empty(void)
 {
 	const struct passwd  *pw = server_user();
 	struct test_postgres *p = calloc(1, sizeof(*p));
-	char                  template[96], data[96];
-	PGconn               *conn;
+	char template[96], data[96];
+	PGconn *conn;
 
 	if (p == NULL)
 		die("out of memory");
 	make_template(pw, template, sizeof(template));
 	strcpy(p->dir, "/tmp/boardwalk-test.XXXXXX");
-	if (mkdtemp(p->dir) == NULL || chmod(p->dir, 0755) != 0 || chown(p->dir, pw->pw_uid, pw->pw_gid) != 0)
+	if (mkdtemp(p->dir) == NULL || chmod(p->dir, 0755) != 0 ||
+	    chown(p->dir, pw->pw_uid, pw->pw_gid) != 0)
 		die("%s: %s", p->dir, strerror(errno));
 	if (living == NULL)
 		atexit(free_living);
@@ -376,7 +386,8 @@ void test_postgres_free(struct test_postgres *p)
 		kill(p->pid, SIGQUIT); /* at once: nothing in it is needed any more */
 		waitpid(p->pid, NULL, 0);
 	}
-	run(server_user(), (const char *const[]){ "/bin/sh", "-c", "rm -rf \"$0\"/*", p->dir, NULL });
+	run(server_user(),
+	    (const char *const[]){ "/bin/sh", "-c", "rm -rf \"$0\"/*", p->dir, NULL });
 	rmdir(p->dir);
 	free(p);
 }

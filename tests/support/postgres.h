@@ -14,23 +14,24 @@ struct test_postgres;
 struct test_postgres *test_postgres_new(void);
 /* The same without migrations: an empty database and the roles. */
 struct test_postgres *test_postgres_new_empty(void);
-void  test_postgres_migrate(struct test_postgres *p);
-void  test_postgres_free(struct test_postgres *p); /* stops it and removes its folder; NULL is fine */
+void                  test_postgres_migrate(struct test_postgres *p);
+void                  test_postgres_free(
+			 struct test_postgres *p); /* stops it and removes its folder; NULL is fine */
 /* conninfo for a role ("postgres" is the owner); borrowed until the next call with p. */
 const char *test_postgres_conninfo(struct test_postgres *p, const char *role);
 /* Runs statements as the owner, in one transaction unless they say BEGIN or are alone. */
-void  test_postgres_sql(struct test_postgres *p, const char *format, ...)
+void test_postgres_sql(struct test_postgres *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The first column of the first row, "" for none or NULL; free with free. */
 char *test_postgres_value(struct test_postgres *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* True if the statement fails; its SQLSTATE goes to ret (6 octets). */
-bool  test_postgres_fails(struct test_postgres *p, char *ret_sqlstate, const char *format, ...)
+bool test_postgres_fails(struct test_postgres *p, char *ret_sqlstate, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGKILL to the server and all its backends; then as a crash leaves it, until _start. */
-void  test_postgres_kill(struct test_postgres *p);
-void  test_postgres_start(struct test_postgres *p);
+void test_postgres_kill(struct test_postgres *p);
+void test_postgres_start(struct test_postgres *p);
 /* SIGSTOP and SIGCONT to the server and all its backends. */
-void  test_postgres_pause(struct test_postgres *p, bool paused);
+void test_postgres_pause(struct test_postgres *p, bool paused);
 /* Its folder: data/ and the socket are below. */
 const char *test_postgres_dir(const struct test_postgres *p);

@@ -70,7 +70,8 @@ static void on_rows(void *arg, int err, const struct pg_rows *rows)
 static int ask(size_t i, unsigned statement, const char *a, const char *b)
 {
 	w.errs[i] = 99;
-	return pg_query(w.pg, statement, (struct pg_param[]){ { a }, { b } }, on_rows, (void *)(uintptr_t)i);
+	return pg_query(w.pg, statement, (struct pg_param[]){ { a }, { b } }, on_rows,
+	                (void *)(uintptr_t)i);
 }
 
 static void on_limit(struct ev_loop *loop, ev_timer *t, int events)
@@ -132,8 +133,8 @@ Test(pg, query_answers_and_an_error_spoils_no_neighbour)
 		if (i % 10 == 3)
 			cr_assert_eq(w.errs[i], BW_EIO);
 		else
-			cr_assert(w.errs[i] == BW_OK && w.values[i] == (int64_t)i + 1000, "%zu: %d", i,
-			          w.errs[i]);
+			cr_assert(w.errs[i] == BW_OK && w.values[i] == (int64_t)i + 1000, "%zu: %d",
+			          i, w.errs[i]);
 	}
 	cr_assert_eq(pg_in_flight(w.pg), 0);
 	end();
@@ -171,7 +172,8 @@ Test(pg, values_and_parameters)
 	char     text[] = "it's \"\\ \xc3\xa9";
 
 	begin(16, 5000);
-	cr_assert_eq(pg_query(w.pg, ADD, (struct pg_param[]){ { "-9" }, { "2" } }, on_kinds, &done), 0);
+	cr_assert_eq(pg_query(w.pg, ADD, (struct pg_param[]){ { "-9" }, { "2" } }, on_kinds, &done),
+	             0);
 	cr_assert_eq(pg_query(w.pg, NAME, (struct pg_param[]){ { text } }, on_text, &done), 0);
 	memset(text, 'x', sizeof(text) - 1); /* parameters are copied */
 	cr_assert_eq(pg_query(w.pg, NAME, (struct pg_param[]){ { NULL } }, on_null, &done), 0);
@@ -275,11 +277,13 @@ Test(pg, freed_with_queries_in_flight)
 
 Test(pg, comes_up_when_the_schema_does)
 {
-	static const struct pg_statement later[] = { { "later", "SELECT v FROM later", 0, 1, false } };
-	struct pg *pg;
+	static const struct pg_statement later[] = { { "later", "SELECT v FROM later", 0, 1,
+		                                       false } };
+	struct pg                       *pg;
 
 	begin(64, 5000);
-	pg = pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), later, 1, NULL, 1000, 4, &ops, &w);
+	pg = pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), later, 1, NULL, 1000, 4,
+	            &ops, &w);
 	w.ended = 0;
 	ask(0, SLEEP, "0.3", NULL);
 	until(&w.ended, 1);
@@ -296,6 +300,7 @@ Test(pg, wrong_column_count_is_fatal, .exit_code = 1)
 	static const struct pg_statement wrong[] = { { "wrong", "SELECT 1, 2", 0, 1, false } };
 
 	begin(64, 5000);
-	pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), wrong, 1, NULL, 1000, 4, &ops, &w);
+	pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), wrong, 1, NULL, 1000, 4, &ops,
+	       &w);
 	until(&w.ups, 2);
 }

@@ -17,8 +17,8 @@ struct row_entry {
 
 /* ---- shared ---- */
 
-static struct principals *set_of(struct principals_table *t, enum handle_kind kind, const uint64_t *ids,
-                                 unsigned n)
+static struct principals *set_of(struct principals_table *t, enum handle_kind kind,
+                                 const uint64_t *ids, unsigned n)
 {
 	struct handle h = { .kind = kind, .n_principals = n, .principals = (const uint8_t *)ids };
 
@@ -51,7 +51,8 @@ static void load(struct acl *acl, const struct row_entry *entries, unsigned n)
 	cr_assert_eq(acl_generation(acl), generation + 1);
 }
 
-static bool has(struct acl *acl, const char *path, size_t n, const struct principals *who, uint64_t bits)
+static bool has(struct acl *acl, const char *path, size_t n, const struct principals *who,
+                uint64_t bits)
 {
 	struct bw_str           p = { path, n };
 	const struct acl_scope *scope = acl_scope_of(acl, p);
@@ -119,7 +120,8 @@ static struct principals *parse_who(struct principals_table *t, char *text)
 	*slash = '\0';
 	for (name = strtok_r(text, " ,", &save); name != NULL; name = strtok_r(NULL, " ,", &save))
 		ids[n++] = id_of(name) << 1;
-	for (name = strtok_r(slash + 1, " ,", &save); name != NULL; name = strtok_r(NULL, " ,", &save))
+	for (name = strtok_r(slash + 1, " ,", &save); name != NULL;
+	     name = strtok_r(NULL, " ,", &save))
 		if (strcmp(name, "-") != 0)
 			ids[n++] = id_of(name) << 1 | 1;
 	return set_of(t, HANDLE_USER, ids, n);
@@ -172,7 +174,8 @@ Test(acl, rows)
 		n_names = 0;
 		load(acl, entries, parse_entries(list, entries));
 		who = parse_who(t, set);
-		cr_assert_eq(answer(acl, who, question), strcmp(expected, "yes") == 0, "%s: %s", id, question);
+		cr_assert_eq(answer(acl, who, question), strcmp(expected, "yes") == 0, "%s: %s", id,
+		             question);
 		principals_unref(who);
 		n_rows++;
 	}
@@ -202,8 +205,8 @@ static bool bears_on(const char *entry, const char *path)
 }
 
 /* Decides one bit: among the entries that mention it, the one that comes first. */
-static bool reference(const struct row_entry *entries, unsigned n, const uint64_t *ids, unsigned n_ids,
-                      const char *path, unsigned bit)
+static bool reference(const struct row_entry *entries, unsigned n, const uint64_t *ids,
+                      unsigned n_ids, const char *path, unsigned bit)
 {
 	const struct row_entry *best = NULL;
 	unsigned                best_rank[3] = { 0 };
@@ -213,14 +216,16 @@ static bool reference(const struct row_entry *entries, unsigned n, const uint64_
 
 		while (k < n_ids && ids[k] >> 1 != entries[i].e.principal)
 			k++;
-		if (k == n_ids || !bears_on(entries[i].path, path) || !(entries[i].e.privileges >> bit & 1))
+		if (k == n_ids || !bears_on(entries[i].path, path) ||
+		    !(entries[i].e.privileges >> bit & 1))
 			continue;
-		rank[0] = ids[k] & 1 ? 0 : 1;      /* users before groups */
-		rank[1] = depth(entries[i].path);  /* the deeper before the higher */
-		rank[2] = i;                       /* on one node the later before the earlier */
+		rank[0] = ids[k] & 1 ? 0 : 1;     /* users before groups */
+		rank[1] = depth(entries[i].path); /* the deeper before the higher */
+		rank[2] = i;                      /* on one node the later before the earlier */
 		if (best == NULL || rank[0] > best_rank[0] ||
-		    (rank[0] == best_rank[0] && (rank[1] > best_rank[1] ||
-		                                 (rank[1] == best_rank[1] && rank[2] > best_rank[2])))) {
+		    (rank[0] == best_rank[0] &&
+		     (rank[1] > best_rank[1] ||
+		      (rank[1] == best_rank[1] && rank[2] > best_rank[2])))) {
 			best = &entries[i];
 			memcpy(best_rank, rank, sizeof(rank));
 		}
@@ -230,23 +235,25 @@ static bool reference(const struct row_entry *entries, unsigned n, const uint64_
 
 Test(acl, equals_the_reference)
 {
-	static const char *const paths[] = { "/", "/a", "/a/b", "/a/b/c", "/ab", "/a/bc", "/b", "/b/a/b/c" };
+	static const char *const paths[] = { "/",   "/a",    "/a/b", "/a/b/c",
+		                             "/ab", "/a/bc", "/b",   "/b/a/b/c" };
 	struct principals_table *t = principals_table_new();
 	struct acl              *acl = acl_new();
 	unsigned                 allowed = 0;
 
 	srandom(20261130);
 	for (unsigned round = 0; round < 3000; round++) {
-		struct row_entry   entries[MAX_ENTRIES];
-		unsigned           n = (unsigned)random() % MAX_ENTRIES, n_ids = 1 + (unsigned)random() % 4;
-		uint64_t           ids[4];
+		struct row_entry entries[MAX_ENTRIES];
+		unsigned n = (unsigned)random() % MAX_ENTRIES, n_ids = 1 + (unsigned)random() % 4;
+		uint64_t ids[4];
 		struct principals *who;
 
 		for (unsigned i = 0; i < n; i++) {
 			strcpy(entries[i].path, paths[(unsigned)random() % 8]);
 			entries[i].e = (struct acl_entry){
 				.principal = 1 + (uint64_t)random() % 5,
-				.privileges = random() % 8 == 0 ? ACL_ALL : (uint64_t)random() & 0xf,
+				.privileges =
+					random() % 8 == 0 ? ACL_ALL : (uint64_t)random() & 0xf,
 				.allow = random() % 2,
 			};
 		}
@@ -258,8 +265,9 @@ Test(acl, equals_the_reference)
 			for (unsigned bit = 0; bit < 6; bit++) {
 				bool expected = reference(entries, n, ids, n_ids, paths[p], bit);
 
-				cr_assert_eq(has(acl, paths[p], strlen(paths[p]), who, 1ull << bit), expected,
-				             "round %u, %s, bit %u", round, paths[p], bit);
+				cr_assert_eq(has(acl, paths[p], strlen(paths[p]), who, 1ull << bit),
+				             expected, "round %u, %s, bit %u", round, paths[p],
+				             bit);
 				allowed += expected;
 			}
 		}
@@ -281,7 +289,8 @@ Test(acl, admin_and_empty)
 	cr_assert(has(acl, "/x", 2, admin, ACL_ALL) && !has(acl, "/x", 2, user, ACL_READ_NODES));
 	cr_assert_neq(admin, user, "the same principals without the power are another set");
 	load(acl, (struct row_entry[]){ { "/", { 1, ACL_ALL, false } } }, 1);
-	cr_assert(has(acl, "/x", 2, admin, ACL_ALL), "no entry takes anything from the administrator");
+	cr_assert(has(acl, "/x", 2, admin, ACL_ALL),
+	          "no entry takes anything from the administrator");
 	cr_assert_eq(acl_privilege(BW_STR("jcr:raed")), 0);
 	cr_assert_eq(acl_privilege(BW_STR("")), 0);
 	principals_unref(admin);

@@ -65,7 +65,8 @@ static int present(struct client *from, const uint8_t *handle, size_t n, uint64_
 
 static size_t make(struct client *from, uint8_t *handle, uint64_t *ret_sequence)
 {
-	return client_handle(from, HANDLE_ANONYMOUS, 2, everyone, HANDLE_LIFE_US, handle, ret_sequence);
+	return client_handle(from, HANDLE_ANONYMOUS, 2, everyone, HANDLE_LIFE_US, handle,
+	                     ret_sequence);
 }
 
 Test(answer, each_bit_of_a_handle)
@@ -84,12 +85,14 @@ Test(answer, each_bit_of_a_handle)
 		n_now = make(&hostile, handle, &sequence);
 		cr_assert_eq(n_now, n);
 		handle[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		cr_assert_eq(present(&hostile, handle, n, sequence), 1, "bit %zu is not missed", bit);
+		cr_assert_eq(present(&hostile, handle, n, sequence), 1, "bit %zu is not missed",
+		             bit);
 		client_close(&hostile);
 		if (bit % 100 == 0)
 			cr_assert(logged("closed: malformed handle or wrong MAC (request"));
 	}
-	cr_assert_eq(present(&c, handle, 0, c.last_sequence + 1), BW_ECLOSED, "others are not disturbed");
+	cr_assert_eq(present(&c, handle, 0, c.last_sequence + 1), BW_ECLOSED,
+	             "others are not disturbed");
 	end();
 }
 
@@ -113,10 +116,12 @@ Test(answer, malformed_handles_and_questions)
 		else if (i == 2)
 			cr_assert_eq(present(&hostile, handle, 1, sequence), 1);
 		else if (i == 3)
-			cr_assert_eq(present(&hostile, handle, n, sequence + 1), 1, "another number");
+			cr_assert_eq(present(&hostile, handle, n, sequence + 1), 1,
+			             "another number");
 		else {
 			cr_assert_eq(present(&hostile, handle, n, sequence), BW_OK);
-			client_children(&hostile, &call, sequence, BW_STR("/"), BW_ABSENT, i == 4 ? 0 : 257);
+			client_children(&hostile, &call, sequence, BW_STR("/"), BW_ABSENT,
+			                i == 4 ? 0 : 257);
 			call_wait(&w, &call);
 			call_done(&call);
 			cr_assert(hostile.closed);

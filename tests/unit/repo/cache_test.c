@@ -93,8 +93,10 @@ Test(cache, put_and_invalidate)
 Test(cache, subtree)
 {
 	begin(1 << 20);
-	for (const char *const *p = (const char *const[]){ "/", "/a", "/a/b", "/a/b/c", "/a/b/d/e/f", "/ab", "/a.x",
-	                                                   "/b", NULL }; *p != NULL; p++)
+	for (const char *const *p =
+	             (const char *const[]){ "/", "/a", "/a/b", "/a/b/c", "/a/b/d/e/f", "/ab",
+	                                    "/a.x", "/b", NULL };
+	     *p != NULL; p++)
 		put(*p, *p);
 	put_page("/", 0);
 	put_page("/a/b", 0);
@@ -126,11 +128,11 @@ Test(cache, fills_learn_of_news)
 		const char *news;
 		bool        subtree, stale;
 	} cases[] = {
-		{ "/a/b", false, "/a/b", false, true },  { "/a/b", false, "/a/b", true, true },
-		{ "/a/b", false, "/a", true, true },     { "/a/b", false, "/", true, true },
-		{ "/a/b", false, "/a", false, false },   { "/a/b", false, "/a/bc", true, false },
-		{ "/a/b", false, "/a/b/c", false, false }, { "/a/b", true, "/a/b/c", false, true },
-		{ "/a/b", true, "/a/b/c", true, true },  { "/a/b", true, "/a/b", false, false },
+		{ "/a/b", false, "/a/b", false, true },     { "/a/b", false, "/a/b", true, true },
+		{ "/a/b", false, "/a", true, true },        { "/a/b", false, "/", true, true },
+		{ "/a/b", false, "/a", false, false },      { "/a/b", false, "/a/bc", true, false },
+		{ "/a/b", false, "/a/b/c", false, false },  { "/a/b", true, "/a/b/c", false, true },
+		{ "/a/b", true, "/a/b/c", true, true },     { "/a/b", true, "/a/b", false, false },
 		{ "/a/b", true, "/a/b/c/d", false, false }, { "/a/b", true, "/a", true, true },
 	};
 

@@ -15,8 +15,11 @@ static int open_as(uint64_t sequence, const uint8_t *channel, uint64_t expires, 
 	static struct principals *who;
 	uint64_t                  ids[2] = { user << 1, 3 << 1 | 1 };
 	struct handle             handle = {
-		            .kind = HANDLE_USER, .sequence = sequence, .expires_us = expires, .n_principals = 2,
-		            .principals = (const uint8_t *)ids,
+			    .kind = HANDLE_USER,
+			    .sequence = sequence,
+			    .expires_us = expires,
+			    .n_principals = 2,
+			    .principals = (const uint8_t *)ids,
 	};
 
 	memcpy(handle.channel, channel, sizeof(handle.channel));
@@ -96,7 +99,8 @@ Test(handles, window)
 	cr_assert_eq(open_one(top - HANDLES_WINDOW + 1), BW_ECLOSED);
 	cr_assert_eq(open_one(top + 1 + HANDLES_WINDOW / 2), BW_OK);
 	for (uint64_t i = 2; i < 300; i++)
-		cr_assert_eq(open_one(top + i), BW_OK, "%llu has a stale bit", (unsigned long long)i);
+		cr_assert_eq(open_one(top + i), BW_OK, "%llu has a stale bit",
+		             (unsigned long long)i);
 	cr_assert_eq(open_one(top + 1), BW_ECLOSED);
 	cr_assert_eq(open_one(top), BW_ECLOSED);
 	/* Once around the ring: the same bits, other numbers. */
@@ -165,9 +169,10 @@ Test(handles, many_open_ones)
 
 Test(handles, principal_sets)
 {
-	uint64_t      a[3] = { 9 << 1 | 1, 5 << 1, 3 << 1 | 1 }, b[3] = { 3 << 1 | 1, 9 << 1 | 1, 5 << 1 };
-	uint64_t      other[3] = { 3 << 1 | 1, 9 << 1, 5 << 1 };
-	struct handle handle = { .kind = HANDLE_USER, .n_principals = 3 };
+	uint64_t a[3] = { 9 << 1 | 1, 5 << 1, 3 << 1 | 1 },
+		 b[3] = { 3 << 1 | 1, 9 << 1 | 1, 5 << 1 };
+	uint64_t           other[3] = { 3 << 1 | 1, 9 << 1, 5 << 1 };
+	struct handle      handle = { .kind = HANDLE_USER, .n_principals = 3 };
 	struct principals *one, *two, *three;
 	bool               group;
 

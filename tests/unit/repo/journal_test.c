@@ -31,7 +31,8 @@ static void end(void)
 
 static void set(const char *path, unsigned value)
 {
-	test_postgres_sql(w.server, "SELECT repo.property_set('%s', 'v', '{\"s\":\"%u\"}')", path, value);
+	test_postgres_sql(w.server, "SELECT repo.property_set('%s', 'v', '{\"s\":\"%u\"}')", path,
+	                  value);
 }
 
 static bool shows(const char *path, const char *value)
@@ -68,8 +69,8 @@ static void in(PGconn *s, const char *sql)
 {
 	PGresult *r = PQexec(s, sql);
 
-	cr_assert(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK, "%s: %s",
-	          sql, PQerrorMessage(s));
+	cr_assert(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK,
+	          "%s: %s", sql, PQerrorMessage(s));
 	PQclear(r);
 }
 
@@ -133,9 +134,11 @@ Test(journal, fill_race)
 
 	begin();
 	/* A read of a row of content now takes 0.5 s, after its snapshot was taken. */
-	test_postgres_sql(w.server, "ALTER TABLE repo.content ENABLE ROW LEVEL SECURITY; CREATE POLICY slow ON "
-	                            "repo.content USING (id <> (SELECT id FROM repo.tree WHERE path = '/n') OR "
-	                            "pg_sleep(0.5)::text IS NOT NULL)");
+	test_postgres_sql(
+		w.server,
+		"ALTER TABLE repo.content ENABLE ROW LEVEL SECURITY; CREATE POLICY slow ON "
+		"repo.content USING (id <> (SELECT id FROM repo.tree WHERE path = '/n') OR "
+		"pg_sleep(0.5)::text IS NOT NULL)");
 	set("/n", 1);
 	client_settle(&c, as_admin);
 	client_get(&c, &early, NULL, 0, as_admin, BW_STR("/n"));
@@ -186,8 +189,9 @@ Test(journal, no_node_without_its_entries)
 	in(blocker, "BEGIN; SET LOCAL lock_timeout = 0");
 	cr_assert(PQsendQuery(blocker, "LOCK TABLE repo.journal IN ACCESS EXCLUSIVE MODE"));
 	world_until(&w, ({
-		char *n = test_postgres_value(w.server, "SELECT count(*) FROM pg_locks WHERE NOT granted AND "
-		                                        "relation = 'repo.journal'::regclass");
+		char *n = test_postgres_value(w.server,
+		                              "SELECT count(*) FROM pg_locks WHERE NOT granted AND "
+		                              "relation = 'repo.journal'::regclass");
 		bool  waits = strcmp(n, "0") != 0;
 		free(n);
 		waits;
@@ -223,15 +227,18 @@ Test(journal, a_taken_away_entry_is_felt)
 		for (unsigned allowed = 0; allowed < 2; allowed++) {
 			char *text;
 
-			test_postgres_sql(w.server, allowed ? "SELECT repo.ace_append('/m', 3, true, '{jcr:read}')"
-			                                    : "SELECT repo.ace_remove_all('/m', 3)");
+			test_postgres_sql(
+				w.server,
+				allowed ? "SELECT repo.ace_append('/m', 3, true, '{jcr:read}')"
+					: "SELECT repo.ace_remove_all('/m', 3)");
 			began = clock_mono_us();
 			for (bool as_expected = false; !as_expected;) {
 				world_turn(&w);
 				text = client_property(&c, as_anyone, "/m", "v");
 				as_expected = (strcmp(text, "?") != 0) == allowed;
 				free(text);
-				cr_assert(clock_mono_us() - began < 300000, "not felt after 300 ms");
+				cr_assert(clock_mono_us() - began < 300000,
+				          "not felt after 300 ms");
 			}
 		}
 	}
@@ -247,10 +254,11 @@ Test(journal, never_an_older_value_after_a_newer)
 	set("/m", 0);
 	writer = session();
 	for (unsigned i = 1; i <= 1000; i++) {
-		char  sql[128], *text;
+		char     sql[128], *text;
 		unsigned value;
 
-		snprintf(sql, sizeof(sql), "SELECT repo.property_set('/m', 'v', '{\"s\":\"%u\"}')", i);
+		snprintf(sql, sizeof(sql), "SELECT repo.property_set('/m', 'v', '{\"s\":\"%u\"}')",
+		         i);
 		cr_assert(PQsendQuery(writer, sql));
 		do {
 			text = client_property(&c, as_admin, "/m", "v");
@@ -275,9 +283,10 @@ Test(journal, too_many_news_forget_everything)
 {
 	begin();
 	cr_assert(shows("/m", "0") && shows("/n", "?"));
-	test_postgres_sql(w.server, "SELECT repo.property_set('/m', 'v', jsonb_build_object('s', i::text)) "
-	                            "FROM generate_series(1, 6000) i; "
-	                            "SELECT repo.property_set('/n', 'v', '{\"s\":\"last\"}')");
+	test_postgres_sql(w.server,
+	                  "SELECT repo.property_set('/m', 'v', jsonb_build_object('s', i::text)) "
+	                  "FROM generate_series(1, 6000) i; "
+	                  "SELECT repo.property_set('/n', 'v', '{\"s\":\"last\"}')");
 	cr_assert(seen_after_us("/n", "last") < 1000000);
 	cr_assert(shows("/m", "6000"));
 	set("/n", 5);
@@ -325,8 +334,9 @@ Test(journal, listener_lost)
 	begin();
 	cr_assert(shows("/m", "0"));
 	before = w.times_current;
-	test_postgres_sql(w.server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
-	                            "'boardwalk_repo' AND query LIKE '%%pg_current_snapshot%%'");
+	test_postgres_sql(w.server,
+	                  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
+	                  "'boardwalk_repo' AND query LIKE '%%pg_current_snapshot%%'");
 	set("/m", 1);
 	world_until(&w, w.times_current == before + 1);
 	cr_assert(shows("/m", "1"));

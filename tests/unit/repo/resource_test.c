@@ -8,7 +8,7 @@ enum { ADMIN = 1, ANONYMOUS = 2, EVERYONE = 3 };
 
 static struct world  w;
 static struct client c;
-static uint64_t      alice; /* principal */
+static uint64_t      alice;              /* principal */
 static uint64_t      as_admin, as_alice; /* open handles */
 
 static void begin(void)
@@ -46,13 +46,15 @@ static long resolve(uint64_t sequence, const char *path)
 	client_resolve(&c, &call, NULL, 0, sequence, bw_str(path));
 	call_wait(&w, &call);
 	if (call.err == BW_OK) {
-		struct wire_frame f = { .id = WIRE_RESOURCE_FOUND, .length = (uint32_t)call.n,
+		struct wire_frame f = { .id = WIRE_RESOURCE_FOUND,
+			                .length = (uint32_t)call.n,
 			                .payload = call.answer };
 		struct record     r;
 
 		cr_assert_eq(wire_message_get(&f, &m), BW_OK);
 		resolved = m.u->resource_found.resolved;
-		cr_assert_eq(record_get(m.u->resource_found.record.data, m.u->resource_found.record.len, &r),
+		cr_assert_eq(record_get(m.u->resource_found.record.data,
+		                        m.u->resource_found.record.len, &r),
 		             BW_OK);
 		cr_assert(r.path.n == (size_t)resolved && memcmp(r.path.p, path, r.path.n) == 0);
 	} else {
@@ -70,7 +72,8 @@ Test(resource, resolve_cuts_before_dots)
 	int   n = 0;
 
 	begin();
-	sql("SELECT repo.node_create(p, 'nt:unstructured') FROM unnest('{/a,/a/b,/a/b/c,/a/d.e,/a/d.e/f.g,"
+	sql("SELECT repo.node_create(p, 'nt:unstructured') FROM "
+	    "unnest('{/a,/a/b,/a/b/c,/a/d.e,/a/d.e/f.g,"
 	    "/a/x,/a/x.y,/content,/content/p.q,/content/p.q/r,/a/.hid,/only}'::text[]) p");
 	rows = fopen(UNIT_DIR "/cut.rows", "re");
 	cr_assert_not_null(rows);
@@ -81,7 +84,8 @@ Test(resource, resolve_cuts_before_dots)
 			if (expected[0] == '-')
 				cr_assert_eq(found, -1, "%s: found %ld octets", path, found);
 			else
-				cr_assert(found == (long)strlen(expected) && strncmp(path, expected, (size_t)found) == 0,
+				cr_assert(found == (long)strlen(expected) &&
+				                  strncmp(path, expected, (size_t)found) == 0,
 				          "%s: %ld octets, not %s", path, found, expected);
 		}
 	}
@@ -137,7 +141,8 @@ static void same_failure(uint64_t sequence, const char *hidden, const char *miss
 		call_wait(&w, &a);
 		call_wait(&w, &b);
 		cr_assert(a.err == BW_ENOTFOUND && b.err == BW_ENOTFOUND);
-		cr_assert(a.n == b.n && memcmp(a.answer, b.answer, a.n) == 0 && a.types == b.types && a.acl == b.acl);
+		cr_assert(a.n == b.n && memcmp(a.answer, b.answer, a.n) == 0 &&
+		          a.types == b.types && a.acl == b.acl);
 		call_done(&a);
 		call_done(&b);
 	}
@@ -149,12 +154,15 @@ Test(resource, unreadable_is_like_missing)
 	struct record r;
 
 	begin();
-	sql("SELECT repo.node_create(p, 'nt:unstructured') FROM unnest('{/a,/a/b,/a/b.x,/a/half}'::text[]) p;"
+	sql("SELECT repo.node_create(p, 'nt:unstructured') FROM "
+	    "unnest('{/a,/a/b,/a/b.x,/a/half}'::text[]) p;"
 	    "SELECT repo.property_set('/a/half', 'title', '{\"s\":\"secret\"}')");
-	test_postgres_sql(w.server, "SELECT repo.ace_append('/a', %llu, true, '{jcr:read}'),"
+	test_postgres_sql(w.server,
+	                  "SELECT repo.ace_append('/a', %llu, true, '{jcr:read}'),"
 	                  "repo.ace_append('/a/b.x', %llu, false, '{jcr:all}'),"
 	                  "repo.ace_append('/a/half', %llu, false, '{rep:readProperties}')",
-	                  (unsigned long long)alice, (unsigned long long)alice, (unsigned long long)alice);
+	                  (unsigned long long)alice, (unsigned long long)alice,
+	                  (unsigned long long)alice);
 	sql("SELECT 1");
 	same_failure(as_alice, "/a/b.x", "/a/nothing", false);
 	same_failure(as_alice, "/a/b.x", "/a/nothing", true);
@@ -179,33 +187,44 @@ Test(resource, record_carries_types_and_values)
 	struct record_prop p;
 
 	begin();
-	sql("SELECT repo.node_create(p, 'sling:Folder') FROM unnest('{/apps,/apps/t,/apps/t/one,/libs,/libs/t,"
+	sql("SELECT repo.node_create(p, 'sling:Folder') FROM "
+	    "unnest('{/apps,/apps/t,/apps/t/one,/libs,/libs/t,"
 	    "/libs/t/two,/libs/t/loop,/c,/c/x}'::text[]) p;"
-	    "SELECT repo.property_set('/apps/t/one', 'sling:resourceSuperType', '{\"s\":\"t/two\"}');"
-	    "SELECT repo.property_set('/libs/t/two', 'sling:resourceSuperType', '{\"s\":\"t/three\"}');"
+	    "SELECT repo.property_set('/apps/t/one', 'sling:resourceSuperType', "
+	    "'{\"s\":\"t/two\"}');"
+	    "SELECT repo.property_set('/libs/t/two', 'sling:resourceSuperType', "
+	    "'{\"s\":\"t/three\"}');"
 	    "SELECT repo.property_set('/c/x', 'sling:resourceType', '{\"s\":\"t/one\"}');"
-	    "SELECT repo.property_set('/c/x', 'n', '{\"l\":[1,-2]}'), repo.property_set('/c/x', 'b', '{\"b\":true}'),"
-	    "repo.property_set('/c/x', 'empty', '{\"s\":[]}'), repo.property_set('/c/x', 'd', '{\"d\":\"-0.0\"}')");
+	    "SELECT repo.property_set('/c/x', 'n', '{\"l\":[1,-2]}'), repo.property_set('/c/x', "
+	    "'b', '{\"b\":true}'),"
+	    "repo.property_set('/c/x', 'empty', '{\"s\":[]}'), repo.property_set('/c/x', 'd', "
+	    "'{\"d\":\"-0.0\"}')");
 	cr_assert_eq(client_read(&c, as_admin, "/c/x", &call, &r), BW_OK);
-	cr_assert(bw_str_eq(r.resource_type, BW_STR("t/one")) && bw_str_eq(r.primary_type, BW_STR("sling:Folder")));
-	cr_assert(bw_str_eq(r.path, BW_STR("/c/x")) && bw_str_eq(r.name, BW_STR("x")) && r.super_type.n == 0);
+	cr_assert(bw_str_eq(r.resource_type, BW_STR("t/one")) &&
+	          bw_str_eq(r.primary_type, BW_STR("sling:Folder")));
+	cr_assert(bw_str_eq(r.path, BW_STR("/c/x")) && bw_str_eq(r.name, BW_STR("x")) &&
+	          r.super_type.n == 0);
 	cr_assert(r.n_chain == 2 && bw_str_eq(record_chain(&r, 0), BW_STR("t/two")) &&
 	          bw_str_eq(record_chain(&r, 1), BW_STR("t/three")));
 	cr_assert_eq(r.n_props, 5);
-	cr_assert(record_prop(&r, BW_STR("n"), &p) && p.multiple && p.n == 2 && p.type == BW_VALUE_LONG);
+	cr_assert(record_prop(&r, BW_STR("n"), &p) && p.multiple && p.n == 2 &&
+	          p.type == BW_VALUE_LONG);
 	cr_assert(bw_str_eq(record_value(&r, &p, 1), BW_STR("-2")));
 	cr_assert(record_prop(&r, BW_STR("b"), &p) && !p.multiple && p.type == BW_VALUE_BOOLEAN &&
 	          bw_str_eq(record_value(&r, &p, 0), BW_STR("true")));
 	cr_assert(record_prop(&r, BW_STR("empty"), &p) && p.multiple && p.n == 0);
-	cr_assert(record_prop(&r, BW_STR("d"), &p) && bw_str_eq(record_value(&r, &p, 0), BW_STR("-0.0")));
+	cr_assert(record_prop(&r, BW_STR("d"), &p) &&
+	          bw_str_eq(record_value(&r, &p, 0), BW_STR("-0.0")));
 	call_done(&call);
 	/* A new link changes the chains of resources that are cached. */
 	{
 		uint64_t types = call.types;
 
-		sql("SELECT repo.property_set('/libs/t/two', 'sling:resourceSuperType', '{\"s\":\"t/one\"}')");
+		sql("SELECT repo.property_set('/libs/t/two', 'sling:resourceSuperType', "
+		    "'{\"s\":\"t/one\"}')");
 		cr_assert_eq(client_read(&c, as_admin, "/c/x", &call, &r), BW_OK);
-		cr_assert(r.n_chain == 1 && bw_str_eq(record_chain(&r, 0), BW_STR("t/two")), "a cycle ends");
+		cr_assert(r.n_chain == 1 && bw_str_eq(record_chain(&r, 0), BW_STR("t/two")),
+		          "a cycle ends");
 		cr_assert(call.types > types, "the counter of types is raised");
 		call_done(&call);
 	}
@@ -220,7 +239,8 @@ struct listing {
 	char     first[64], last[64];
 };
 
-static int list(uint64_t sequence, const char *path, const char *after, unsigned max, struct listing *ret)
+static int list(uint64_t sequence, const char *path, const char *after, unsigned max,
+                struct listing *ret)
 {
 	struct call         call;
 	struct wire_message m;
@@ -234,13 +254,16 @@ static int list(uint64_t sequence, const char *path, const char *after, unsigned
 		call_done(&call);
 		return call.err;
 	}
-	f = (struct wire_frame){ .id = WIRE_RESOURCE_PAGE, .length = (uint32_t)call.n, .payload = call.answer };
+	f = (struct wire_frame){ .id = WIRE_RESOURCE_PAGE,
+		                 .length = (uint32_t)call.n,
+		                 .payload = call.answer };
 	cr_assert_eq(wire_message_get(&f, &m), BW_OK);
 	ret->more = m.u->resource_page.more;
 	for (; ret->count < m.u->resource_page.count; ret->count++) {
 		struct record r;
 
-		cr_assert_eq(record_get(m.u->resource_page.records.data + at, m.u->resource_page.records.len - at, &r),
+		cr_assert_eq(record_get(m.u->resource_page.records.data + at,
+		                        m.u->resource_page.records.len - at, &r),
 		             BW_OK);
 		cr_assert_eq(r.n_props, 0);
 		at += r.size;
@@ -259,23 +282,28 @@ Test(resource, children_are_filtered_and_paged)
 	uint64_t       as_anonymous;
 
 	begin();
-	sql("SELECT repo.node_create(p, 'sling:Folder') FROM unnest('{/dam,/dam/a,/dam/b,/dam/c,/dam/d,/dam/e,/big}'"
+	sql("SELECT repo.node_create(p, 'sling:Folder') FROM "
+	    "unnest('{/dam,/dam/a,/dam/b,/dam/c,/dam/d,/dam/e,/big}'"
 	    "::text[]) p;"
-	    "SELECT repo.node_create('/big/n' || lpad(i::text, 4, '0'), 'sling:Folder') FROM generate_series(0, 999) i");
-	test_postgres_sql(w.server, "SELECT repo.ace_append('/', 3, true, '{jcr:read}'),"
+	    "SELECT repo.node_create('/big/n' || lpad(i::text, 4, '0'), 'sling:Folder') FROM "
+	    "generate_series(0, 999) i");
+	test_postgres_sql(w.server,
+	                  "SELECT repo.ace_append('/', 3, true, '{jcr:read}'),"
 	                  "repo.ace_append('/dam/b', %llu, false, '{jcr:read}'),"
 	                  "repo.ace_append('/dam/e', %llu, false, '{jcr:read}')",
 	                  (unsigned long long)alice, (unsigned long long)alice);
 	sql("SELECT 1");
 	for (int twice = 0; twice < 2; twice++) {
 		cr_assert_eq(list(as_admin, "/dam", NULL, 256, &l), BW_OK);
-		cr_assert(l.count == 5 && !l.more && strcmp(l.first, "a") == 0 && strcmp(l.last, "e") == 0);
+		cr_assert(l.count == 5 && !l.more && strcmp(l.first, "a") == 0 &&
+		          strcmp(l.last, "e") == 0);
 		cr_assert_eq(list(as_alice, "/dam", NULL, 256, &l), BW_OK);
 		cr_assert(l.count == 3 && !l.more && strcmp(l.last, "d") == 0);
 		cr_assert_eq(list(as_alice, "/dam", NULL, 2, &l), BW_OK);
 		cr_assert(l.count == 2 && l.more && strcmp(l.last, "c") == 0);
 		cr_assert_eq(list(as_alice, "/dam", "c", 2, &l), BW_OK);
-		cr_assert(l.count == 1 && !l.more && strcmp(l.last, "d") == 0, "no trace of the hidden one");
+		cr_assert(l.count == 1 && !l.more && strcmp(l.last, "d") == 0,
+		          "no trace of the hidden one");
 		cr_assert_eq(list(as_alice, "/dam", "b", 2, &l), BW_ENOTFOUND, "hidden");
 		cr_assert_eq(list(as_alice, "/dam", "zz", 2, &l), BW_ENOTFOUND, "missing");
 		cr_assert_eq(list(as_alice, "/dam", "a/x", 2, &l), BW_ENOTFOUND);
@@ -291,7 +319,8 @@ Test(resource, children_are_filtered_and_paged)
 		char     after[64] = "";
 
 		do {
-			cr_assert_eq(list(as_alice, "/big", total > 0 ? after : NULL, 256, &l), BW_OK);
+			cr_assert_eq(list(as_alice, "/big", total > 0 ? after : NULL, 256, &l),
+			             BW_OK);
 			total += l.count;
 			snprintf(after, sizeof(after), "%s", l.last);
 		} while (l.more);
@@ -299,15 +328,19 @@ Test(resource, children_are_filtered_and_paged)
 		cr_assert_str_eq(after, "n0999");
 	}
 	/* Only the last of many may be seen: the pages between are skipped. */
-	test_postgres_sql(w.server, "SELECT repo.ace_append('/big', %llu, true, '{jcr:read}');"
-	                  "SELECT repo.ace_append('/big/n' || lpad(i::text, 4, '0'), %llu, false, '{jcr:read}')"
-	                  " FROM generate_series(0, 998) i", (unsigned long long)alice, (unsigned long long)alice);
+	test_postgres_sql(w.server,
+	                  "SELECT repo.ace_append('/big', %llu, true, '{jcr:read}');"
+	                  "SELECT repo.ace_append('/big/n' || lpad(i::text, 4, '0'), %llu, false, "
+	                  "'{jcr:read}')"
+	                  " FROM generate_series(0, 998) i",
+	                  (unsigned long long)alice, (unsigned long long)alice);
 	sql("SELECT 1");
 	cr_assert_eq(list(as_alice, "/big", NULL, 256, &l), BW_OK);
 	cr_assert(l.count == 1 && !l.more && strcmp(l.first, "n0999") == 0);
 	/* A full page, behind which nothing may be seen: no trace of what follows. */
-	test_postgres_sql(w.server, "SELECT repo.ace_append('/big/n' || lpad(i::text, 4, '0'), 2, false, "
-	                            "'{jcr:read}') FROM generate_series(256, 999) i");
+	test_postgres_sql(w.server,
+	                  "SELECT repo.ace_append('/big/n' || lpad(i::text, 4, '0'), 2, false, "
+	                  "'{jcr:read}') FROM generate_series(256, 999) i");
 	sql("SELECT 1");
 	as_anonymous = client_login(&c, HANDLE_ANONYMOUS, ANONYMOUS, (uint64_t[]){ EVERYONE, 0 });
 	cr_assert_eq(list(as_anonymous, "/big", NULL, 256, &l), BW_OK);

@@ -11,7 +11,9 @@ static struct test_postgres *p;
 static void begin(void)
 {
 	p = test_postgres_new();
-	test_postgres_sql(p, "SELECT auth.principal_create('u', 'user'), auth.principal_create('g', 'group')");
+	test_postgres_sql(
+		p,
+		"SELECT auth.principal_create('u', 'user'), auth.principal_create('g', 'group')");
 }
 
 static void end(void)
@@ -32,14 +34,15 @@ static void expect(const char *sql, const char *value)
 /* The number of everything that could have changed. */
 static char *state(void)
 {
-	return test_postgres_value(p, "SELECT (SELECT count(*) FROM repo.tree) || ' ' || (SELECT sum(version) "
-	                           "FROM repo.content) || ' ' || (SELECT count(*) FROM repo.ace) || ' ' || "
-	                           "(SELECT count(*) FROM repo.journal)");
+	return test_postgres_value(
+		p, "SELECT (SELECT count(*) FROM repo.tree) || ' ' || (SELECT sum(version) "
+		   "FROM repo.content) || ' ' || (SELECT count(*) FROM repo.ace) || ' ' || "
+		   "(SELECT count(*) FROM repo.journal)");
 }
 
 static void refused(const char *sql, const char *sqlstate)
 {
-	char  got[6], *before = state(), *after;
+	char got[6], *before = state(), *after;
 
 	cr_assert(test_postgres_fails(p, got, "%s", sql), "%s is not refused", sql);
 	cr_assert_str_eq(got, sqlstate, "%s: %s, not %s", sql, got, sqlstate);
@@ -54,10 +57,14 @@ Test(sql, nodes)
 	static const struct {
 		const char *path, *sqlstate;
 	} bad[] = {
-		{ "", "42602" },          { "a", "42602" },        { "/a/", "42602" },     { "/a//b", "42602" },
-		{ "/a/.", "42602" },      { "/a/..", "42602" },    { "/a/b[1]", "42602" }, { "/a/b|c", "42602" },
-		{ "/a/b*", "42602" },     { "/a/ b", "42602" },    { "/a/b ", "42602" },   { "/a/x:b", "42602" },
-		{ "/a/jcr:", "42602" },   { "/a/jcr:a:b", "42602" }, { "/a/\t", "42602" }, { "/a/e\xcc\x81", "42602" },
+		{ "", "42602" },           { "a", "42602" },
+		{ "/a/", "42602" },        { "/a//b", "42602" },
+		{ "/a/.", "42602" },       { "/a/..", "42602" },
+		{ "/a/b[1]", "42602" },    { "/a/b|c", "42602" },
+		{ "/a/b*", "42602" },      { "/a/ b", "42602" },
+		{ "/a/b ", "42602" },      { "/a/x:b", "42602" },
+		{ "/a/jcr:", "42602" },    { "/a/jcr:a:b", "42602" },
+		{ "/a/\t", "42602" },      { "/a/e\xcc\x81", "42602" },
 		{ "/no/parent", "23503" }, { "/a/\xc2\x85", "42602" },
 	};
 	char sql[1024];
@@ -68,54 +75,95 @@ Test(sql, nodes)
 	expect("SELECT repo.node_create('/a/jcr:content', 'oak:Resource')", "t");
 	expect("SELECT repo.node_create('/a/\xc3\xa9 x.y', 'nt:file')", "t");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		snprintf(sql, sizeof(sql), "SELECT repo.node_create('%s', 'sling:Folder')", bad[i].path);
+		snprintf(sql, sizeof(sql), "SELECT repo.node_create('%s', 'sling:Folder')",
+		         bad[i].path);
 		refused(sql, bad[i].sqlstate);
 	}
 	refused("SELECT repo.node_create('/a/' || repeat('n', 256), 'sling:Folder')", "42602");
 	refused("SELECT repo.node_create(repeat('/d', 65), 'sling:Folder')", "42602");
-	refused("SELECT repo.node_create('/a' || repeat('/' || repeat('n', 200), 11), 'sling:Folder')", "42602");
+	refused("SELECT repo.node_create('/a' || repeat('/' || repeat('n', 200), 11), "
+	        "'sling:Folder')",
+	        "42602");
 	refused("SELECT repo.node_create(NULL, 'sling:Folder')", "42602");
 	refused("SELECT repo.node_create('/a/b', 'nt:base')", "22023");
 	refused("SELECT repo.node_create('/a/b', 'nt:nothing')", "22023");
 	refused("SELECT repo.node_create('/a/b', NULL)", "22023");
 	/* Order of siblings: appended, with gaps. */
-	test_postgres_sql(p, "SELECT repo.node_create('/a/' || i, 'sling:Folder') FROM generate_series(1, 3) i");
-	expect("SELECT string_agg(name, ' ' ORDER BY position, id) FROM repo.tree WHERE path LIKE '/a/_'", "1 2 3");
+	test_postgres_sql(
+		p,
+		"SELECT repo.node_create('/a/' || i, 'sling:Folder') FROM generate_series(1, 3) i");
+	expect("SELECT string_agg(name, ' ' ORDER BY position, id) FROM repo.tree WHERE path LIKE "
+	       "'/a/_'",
+	       "1 2 3");
 	expect("SELECT bool_and(position % 1048576 = 0)::text FROM repo.tree", "true");
 	/* Deleted with all below, and with its list; siblings whose names begin alike stay. */
-	test_postgres_sql(p, "SELECT repo.node_create('/a/1/x', 'sling:Folder'), repo.node_create('/a/1.y', "
-	                     "'sling:Folder'), repo.node_create('/a/10', 'sling:Folder')");
+	test_postgres_sql(
+		p, "SELECT repo.node_create('/a/1/x', 'sling:Folder'), repo.node_create('/a/1.y', "
+		   "'sling:Folder'), repo.node_create('/a/10', 'sling:Folder')");
 	test_postgres_sql(p, "SELECT repo.ace_append('/a/1/x', 3, true, '{jcr:read}')");
 	expect("SELECT repo.node_delete('/a/1')", "t");
 	expect("SELECT repo.node_delete('/a/1')", "f");
 	expect("SELECT count(*) FROM repo.tree WHERE path LIKE '/a/1%'", "2");
 	expect("SELECT count(*) FROM repo.ace", "0");
 	expect("SELECT count(*) FROM repo.content WHERE id NOT IN (SELECT id FROM repo.tree)", "0");
-	test_postgres_sql(p, "SELECT repo.node_create('/a/1', 'sling:Folder'), repo.node_create('/a/1/x', "
-	                     "'sling:Folder')");
+	test_postgres_sql(
+		p, "SELECT repo.node_create('/a/1', 'sling:Folder'), repo.node_create('/a/1/x', "
+		   "'sling:Folder')");
 	expect("SELECT count(*) FROM repo.ace", "0");
 	refused("SELECT repo.node_delete('/')", "22023");
-	expect("SELECT string_agg(DISTINCT kind, ' ' ORDER BY kind) FROM repo.journal", "ACL ADDED REMOVED");
+	expect("SELECT string_agg(DISTINCT kind, ' ' ORDER BY kind) FROM repo.journal",
+	       "ACL ADDED REMOVED");
 }
 
 Test(sql, properties)
 {
 	static const char *const bad[] = {
-		"\"x\"", "{}", "{\"s\":\"a\",\"l\":1}", "{\"q\":\"x\"}", "{\"s\":1}", "{\"l\":\"1\"}", "{\"l\":1.5}",
-		"{\"l\":1.0}", "{\"l\":9223372036854775808}", "{\"b\":\"true\"}", "{\"d\":1}", "{\"d\":\"1x\"}",
-		"{\"d\":\"\"}", "{\"dec\":\"NaN\"}", "{\"date\":\"2026-11-30\"}", "{\"s\":[1]}", "{\"s\":[null]}",
-		"{\"s\":null}", "{\"s\":{\"s\":\"x\"}}", "{\"l\":[1,\"2\"]}", "[]", "null",
+		"\"x\"",
+		"{}",
+		"{\"s\":\"a\",\"l\":1}",
+		"{\"q\":\"x\"}",
+		"{\"s\":1}",
+		"{\"l\":\"1\"}",
+		"{\"l\":1.5}",
+		"{\"l\":1.0}",
+		"{\"l\":9223372036854775808}",
+		"{\"b\":\"true\"}",
+		"{\"d\":1}",
+		"{\"d\":\"1x\"}",
+		"{\"d\":\"\"}",
+		"{\"dec\":\"NaN\"}",
+		"{\"date\":\"2026-11-30\"}",
+		"{\"s\":[1]}",
+		"{\"s\":[null]}",
+		"{\"s\":null}",
+		"{\"s\":{\"s\":\"x\"}}",
+		"{\"l\":[1,\"2\"]}",
+		"[]",
+		"null",
 	};
 	static const char *const good[] = {
-		"{\"s\":\"\"}", "{\"s\":[]}", "{\"l\":-9223372036854775808}", "{\"l\":[1,2]}", "{\"b\":false}",
-		"{\"d\":\"-0.0\"}", "{\"d\":\"NaN\"}", "{\"d\":\"-Infinity\"}", "{\"d\":\"1e-7\"}", "{\"dec\":\"1.50\"}",
-		"{\"date\":\"2026-11-30T16:20:05.123+01:00\"}", "{\"name\":\"jcr:x\"}", "{\"path\":\"/a\"}",
-		"{\"ref\":\"x\"}", "{\"weak\":\"x\"}", "{\"uri\":\"x\"}",
+		"{\"s\":\"\"}",
+		"{\"s\":[]}",
+		"{\"l\":-9223372036854775808}",
+		"{\"l\":[1,2]}",
+		"{\"b\":false}",
+		"{\"d\":\"-0.0\"}",
+		"{\"d\":\"NaN\"}",
+		"{\"d\":\"-Infinity\"}",
+		"{\"d\":\"1e-7\"}",
+		"{\"dec\":\"1.50\"}",
+		"{\"date\":\"2026-11-30T16:20:05.123+01:00\"}",
+		"{\"name\":\"jcr:x\"}",
+		"{\"path\":\"/a\"}",
+		"{\"ref\":\"x\"}",
+		"{\"weak\":\"x\"}",
+		"{\"uri\":\"x\"}",
 	};
 	char sql[512];
 
-	test_postgres_sql(p, "SELECT repo.node_create('/a', 'sling:Folder'), repo.node_create('/a/kid', "
-	                     "'sling:Folder')");
+	test_postgres_sql(
+		p, "SELECT repo.node_create('/a', 'sling:Folder'), repo.node_create('/a/kid', "
+		   "'sling:Folder')");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT repo.property_set('/a', 'p', '%s')", bad[i]);
 		refused(sql, "22023");
@@ -129,17 +177,24 @@ Test(sql, properties)
 	refused("SELECT repo.node_create('/a/p', 'sling:Folder')", "23505");
 	refused("SELECT repo.property_set('/none', 'p', '{\"s\":\"x\"}')", "P0002");
 	refused("SELECT repo.property_set('/a', 'a/b', '{\"s\":\"x\"}')", "42602");
-	refused("SELECT repo.property_set('/a', 'jcr:primaryType', '{\"name\":\"nt:file\"}')", "22023");
-	refused("SELECT repo.property_set('/a', 'big', jsonb_build_object('s', repeat('x', 65537)))", "54000");
-	refused("SELECT repo.property_set('/a', 'big', jsonb_build_object('s', (SELECT array_agg(repeat('x', 60000)) "
-	        "FROM generate_series(1, 3))))", "54000");
+	refused("SELECT repo.property_set('/a', 'jcr:primaryType', '{\"name\":\"nt:file\"}')",
+	        "22023");
+	refused("SELECT repo.property_set('/a', 'big', jsonb_build_object('s', repeat('x', "
+	        "65537)))",
+	        "54000");
+	refused("SELECT repo.property_set('/a', 'big', jsonb_build_object('s', (SELECT "
+	        "array_agg(repeat('x', 60000)) "
+	        "FROM generate_series(1, 3))))",
+	        "54000");
 	expect("SELECT repo.property_remove('/a', 'p')", "t");
 	expect("SELECT repo.property_remove('/a', 'p')", "f");
 	refused("SELECT repo.property_remove('/none', 'p')", "P0002");
 	/* The types stand in the tree as well. */
 	expect("SELECT repo.property_set('/a', 'sling:resourceType', '{\"s\":\"t/one\"}')", "t");
-	expect("SELECT repo.property_set('/a', 'sling:resourceSuperType', '{\"s\":\"t/two\"}')", "t");
-	expect("SELECT resource_type || ' ' || super_type FROM repo.tree WHERE path = '/a'", "t/one t/two");
+	expect("SELECT repo.property_set('/a', 'sling:resourceSuperType', '{\"s\":\"t/two\"}')",
+	       "t");
+	expect("SELECT resource_type || ' ' || super_type FROM repo.tree WHERE path = '/a'",
+	       "t/one t/two");
 	refused("SELECT repo.property_set('/a', 'sling:resourceType', '{\"s\":[\"t\"]}')", "22023");
 	refused("SELECT repo.property_set('/a', 'sling:resourceType', '{\"s\":\"\"}')", "22023");
 	expect("SELECT repo.property_remove('/a', 'sling:resourceType')", "t");
@@ -164,20 +219,26 @@ Test(sql, lists)
 		{ "+u jcr:read", "+u jcr:all", "+u jcr:all" },
 		{ "+u jcr:all", "+u jcr:read", "+u jcr:all" },
 		{ "+u jcr:read", "-u jcr:all", "-u jcr:all" },
-		{ "+g jcr:read", "+u rep:readNodes", "+g rep:readNodes,rep:readProperties;+u rep:readNodes" },
+		{ "+g jcr:read", "+u rep:readNodes",
+		  "+g rep:readNodes,rep:readProperties;+u rep:readNodes" },
 	};
 
-	test_postgres_sql(p, "CREATE FUNCTION list(edits text) RETURNS void LANGUAGE plpgsql AS $$ DECLARE e text; "
-	                     "BEGIN FOREACH e IN ARRAY string_to_array(edits, ';') LOOP PERFORM repo.ace_append('/', "
-	                     "(SELECT id FROM auth.principal_public WHERE name = substr(e, 2, 1)), left(e, 1) = '+', "
+	test_postgres_sql(p, "CREATE FUNCTION list(edits text) RETURNS void LANGUAGE plpgsql AS $$ "
+	                     "DECLARE e text; "
+	                     "BEGIN FOREACH e IN ARRAY string_to_array(edits, ';') LOOP PERFORM "
+	                     "repo.ace_append('/', "
+	                     "(SELECT id FROM auth.principal_public WHERE name = substr(e, 2, 1)), "
+	                     "left(e, 1) = '+', "
 	                     "string_to_array(substr(e, 4), ',')); END LOOP; END $$");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		test_postgres_sql(p, "DELETE FROM repo.ace");
 		test_postgres_sql(p, "SELECT list('%s')", rows[i].before);
 		test_postgres_sql(p, "SELECT list('%s')", rows[i].edit);
-		expect("SELECT string_agg(CASE WHEN allow THEN '+' ELSE '-' END || n.name || ' ' || "
+		expect("SELECT string_agg(CASE WHEN allow THEN '+' ELSE '-' END || n.name || ' ' "
+		       "|| "
 		       "array_to_string(privileges, ','), ';' ORDER BY position) FROM repo.ace a "
-		       "JOIN auth.principal_public n ON n.id = a.principal", rows[i].after);
+		       "JOIN auth.principal_public n ON n.id = a.principal",
+		       rows[i].after);
 	}
 	expect("SELECT repo.ace_append('/', 3, true, '{jcr:read}')", "t");
 	expect("SELECT repo.ace_append('/', 3, true, '{rep:readNodes}')", "f");
@@ -199,31 +260,47 @@ Test(sql, what_remains_of_all_is_every_leaf)
 	test_postgres_sql(p, "SELECT repo.ace_append('/', 3, true, '{jcr:all}'), "
 	                     "repo.ace_append('/', 3, false, '{jcr:read}')");
 	expect("SELECT cardinality(privileges) FROM repo.ace WHERE allow", "15");
-	expect("SELECT privileges && '{rep:readNodes,rep:readProperties,jcr:all}' FROM repo.ace WHERE allow", "f");
+	expect("SELECT privileges && '{rep:readNodes,rep:readProperties,jcr:all}' FROM repo.ace "
+	       "WHERE allow",
+	       "f");
 }
 
 Test(sql, rights_of_the_role)
 {
 	static const char *const denied[] = {
-		"INSERT INTO repo.journal (kind, path) VALUES ('ADDED', '/x')", "DELETE FROM repo.journal",
-		"UPDATE repo.content SET version = 0", "DELETE FROM repo.ace", "TRUNCATE repo.tree",
-		"UPDATE repo.generation SET acl = 0", "SELECT repo.node_create('/x', 'sling:Folder')",
-		"SELECT repo.node_delete('/x')", "SELECT repo.property_set('/', 'x', '{\"s\":\"x\"}')",
-		"SELECT repo.property_remove('/', 'x')", "SELECT repo.ace_append('/', 3, true, '{jcr:all}')",
-		"SELECT repo.ace_remove_all('/', 3)", "SELECT repo.journal_write('ACL', '/')", "SELECT repo.acl_raise()",
-		"CREATE TABLE repo.mine (x int)", "CREATE TABLE public.mine (x int)", "SELECT * FROM auth.credential",
+		"INSERT INTO repo.journal (kind, path) VALUES ('ADDED', '/x')",
+		"DELETE FROM repo.journal",
+		"UPDATE repo.content SET version = 0",
+		"DELETE FROM repo.ace",
+		"TRUNCATE repo.tree",
+		"UPDATE repo.generation SET acl = 0",
+		"SELECT repo.node_create('/x', 'sling:Folder')",
+		"SELECT repo.node_delete('/x')",
+		"SELECT repo.property_set('/', 'x', '{\"s\":\"x\"}')",
+		"SELECT repo.property_remove('/', 'x')",
+		"SELECT repo.ace_append('/', 3, true, '{jcr:all}')",
+		"SELECT repo.ace_remove_all('/', 3)",
+		"SELECT repo.journal_write('ACL', '/')",
+		"SELECT repo.acl_raise()",
+		"CREATE TABLE repo.mine (x int)",
+		"CREATE TABLE public.mine (x int)",
+		"SELECT * FROM auth.credential",
 		"SELECT * FROM auth.membership",
 	};
 	char sqlstate[6];
 
 	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
-		cr_assert(test_postgres_fails(p, sqlstate, "SET SESSION AUTHORIZATION boardwalk_repo; %s", denied[i]),
+		cr_assert(test_postgres_fails(p, sqlstate,
+		                              "SET SESSION AUTHORIZATION boardwalk_repo; %s",
+		                              denied[i]),
 		          "%s", denied[i]);
 		cr_assert_str_eq(sqlstate, "42501", "%s: %s", denied[i], sqlstate);
 		test_postgres_sql(p, "RESET SESSION AUTHORIZATION");
 	}
-	test_postgres_sql(p, "SELECT repo.node_create('/old', 'sling:Folder'), repo.node_create('/new', 'sling:Folder');"
-	                     "UPDATE repo.journal SET written = now() - interval '61 minutes' WHERE path = '/old'");
+	test_postgres_sql(p, "SELECT repo.node_create('/old', 'sling:Folder'), "
+	                     "repo.node_create('/new', 'sling:Folder');"
+	                     "UPDATE repo.journal SET written = now() - interval '61 minutes' "
+	                     "WHERE path = '/old'");
 	test_postgres_sql(p, "SET SESSION AUTHORIZATION boardwalk_repo");
 	expect("SELECT repo.journal_prune()", "1");
 	expect("SELECT string_agg(path, ' ') FROM repo.journal", "/new");

@@ -24,10 +24,11 @@ static struct type_graph *graph_of(const char *const (*links)[2])
 Test(type, chains)
 {
 	static const char *const links[][2] = {
-		{ "/libs/a/one", "a/two" },     { "/apps/a/two", "a/three" },   { "/libs/a/two", "a/wrong" },
-		{ "/apps/abs", "/libs/a/one" }, { "/apps/nt/folder", "base" },  { "/apps/loop/a", "loop/b" },
-		{ "/apps/loop/b", "loop/c" },   { "/apps/loop/c", "loop/a" },   { "/apps/self", "self" },
-		{ NULL, NULL },
+		{ "/libs/a/one", "a/two" },    { "/apps/a/two", "a/three" },
+		{ "/libs/a/two", "a/wrong" },  { "/apps/abs", "/libs/a/one" },
+		{ "/apps/nt/folder", "base" }, { "/apps/loop/a", "loop/b" },
+		{ "/apps/loop/b", "loop/c" },  { "/apps/loop/c", "loop/a" },
+		{ "/apps/self", "self" },      { NULL, NULL },
 	};
 	static const struct {
 		const char *type, *own_super, *chain;
@@ -51,11 +52,12 @@ Test(type, chains)
 		struct bw_str chain[TYPE_MAX_CHAIN];
 		char          text[256] = "";
 		bool          cycle;
-		unsigned n = type_chain(g, bw_str(cases[i].type), bw_str(cases[i].own_super), chain, &cycle);
+		unsigned n = type_chain(g, bw_str(cases[i].type), bw_str(cases[i].own_super), chain,
+		                        &cycle);
 
 		for (unsigned k = 0; k < n; k++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", k > 0 ? " " : "",
-			         chain[k].p);
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			         k > 0 ? " " : "", chain[k].p);
 		cr_assert_str_eq(text, cases[i].chain, "%s: %s", cases[i].type, text);
 		cr_assert_eq(cycle, cases[i].cycle, "%s", cases[i].type);
 	}
@@ -65,10 +67,10 @@ Test(type, chains)
 Test(type, long_chains_end)
 {
 	static const char *const none[][2] = { { NULL, NULL } };
-	struct type_graph *g = graph_of(none);
-	struct bw_str      chain[TYPE_MAX_CHAIN];
-	char               path[32], super[32], huge[4096];
-	bool               cycle;
+	struct type_graph       *g = graph_of(none);
+	struct bw_str            chain[TYPE_MAX_CHAIN];
+	char                     path[32], super[32], huge[4096];
+	bool                     cycle;
 
 	cr_assert_eq(type_chain(g, BW_STR("a"), BW_ABSENT, chain, &cycle), 0);
 	type_load_begin(g);
@@ -92,14 +94,20 @@ Test(type, below_search_path)
 		const char *path;
 		bool        below;
 	} cases[] = {
-		{ "/apps/x", true }, { "/apps", true },  { "/libs/x/y", true },  { "/", true },
-		{ "/app", false },   { "/apps2", false }, { "/content/apps/x", false }, { "/lib", false },
+		{ "/apps/x", true },
+		{ "/apps", true },
+		{ "/libs/x/y", true },
+		{ "/", true },
+		{ "/app", false },
+		{ "/apps2", false },
+		{ "/content/apps/x", false },
+		{ "/lib", false },
 	};
 	static const char *const none[][2] = { { NULL, NULL } };
-	struct type_graph *g = graph_of(none);
+	struct type_graph       *g = graph_of(none);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_assert_eq(type_is_below_search_path(g, bw_str(cases[i].path)), cases[i].below, "%s",
-		             cases[i].path);
+		cr_assert_eq(type_is_below_search_path(g, bw_str(cases[i].path)), cases[i].below,
+		             "%s", cases[i].path);
 	type_graph_free(g);
 }

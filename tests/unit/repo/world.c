@@ -39,15 +39,15 @@ void world_begin(struct world *w, size_t cache_bytes)
 	cr_assert(w->listener >= 0, "%s: %s", w->socket, strerror(errno));
 	conninfo = strdup(test_postgres_conninfo(w->server, "boardwalk_repo"));
 	w->resources = resources_new(w->loop, &(struct resources_settings){
-		.conninfo = conninfo,
-		.statement_timeout_ms = 5000,
-		.cache_bytes = cache_bytes,
-		.search_path = search_path,
-		.n_search_path = 2,
-		.want_entries = on_want_entries,
-		.on_current = on_current,
-		.arg = w,
-	});
+						      .conninfo = conninfo,
+						      .statement_timeout_ms = 5000,
+						      .cache_bytes = cache_bytes,
+						      .search_path = search_path,
+						      .n_search_path = 2,
+						      .want_entries = on_want_entries,
+						      .on_current = on_current,
+						      .arg = w,
+					      });
 	w->journal = journal_new(w->loop, conninfo, 5000, search_path, 2, w->resources);
 	free(conninfo);
 	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources);
@@ -143,7 +143,10 @@ static void on_flush(struct ev_loop *loop, ev_prepare *p, int events)
 void client_open(struct world *w, struct client *c)
 {
 	static const struct wire_chan_ops ops = {
-		.on_hello = on_hello, .on_frame = on_frame, .on_close = on_close, .want = on_want,
+		.on_hello = on_hello,
+		.on_frame = on_frame,
+		.on_close = on_close,
+		.want = on_want,
 	};
 	int fd = unix_connect(w->socket);
 
@@ -272,7 +275,8 @@ void call_done(struct call *call)
 	call->answer = NULL;
 }
 
-uint64_t client_login(struct client *c, enum handle_kind kind, uint64_t user, const uint64_t *groups)
+uint64_t client_login(struct client *c, enum handle_kind kind, uint64_t user,
+                      const uint64_t *groups)
 {
 	uint8_t     handle[HANDLE_MAX];
 	uint64_t    sequence;
@@ -281,7 +285,8 @@ uint64_t client_login(struct client *c, enum handle_kind kind, uint64_t user, co
 
 	client_get(c, &call, handle, n, sequence, BW_STR("/"));
 	call_wait(c->world, &call);
-	cr_assert(call.err == BW_OK || call.err == BW_ENOTFOUND || call.err == BW_EGONE, "%d", call.err);
+	cr_assert(call.err == BW_OK || call.err == BW_ENOTFOUND || call.err == BW_EGONE, "%d",
+	          call.err);
 	call_done(&call);
 	return sequence;
 }
@@ -297,8 +302,9 @@ int client_read(struct client *c, uint64_t sequence, const char *path, struct ca
 	call_wait(c->world, call);
 	if (call->err != BW_OK)
 		return call->err;
-	f = &(struct wire_frame){ .id = WIRE_RESOURCE_FOUND, .length = (uint32_t)call->n,
-	                          .payload = call->answer };
+	f = &(struct wire_frame){ .id = WIRE_RESOURCE_FOUND,
+		                  .length = (uint32_t)call->n,
+		                  .payload = call->answer };
 	cr_assert_eq(wire_message_get(f, &m), BW_OK);
 	cr_assert_eq(m.u->resource_found.resolved, strlen(path));
 	/* Fields point into the payload. */
@@ -331,7 +337,8 @@ void client_settle(struct client *c, uint64_t as_admin)
 
 		free(seen); /* "/" is cached now: only the journal can bring another value */
 		snprintf(wanted, sizeof(wanted), "%u", ++marker);
-		test_postgres_sql(c->world->server, "SELECT repo.property_set('/', 'marker', '{\"s\":\"%s\"}')",
+		test_postgres_sql(c->world->server,
+		                  "SELECT repo.property_set('/', 'marker', '{\"s\":\"%s\"}')",
 		                  wanted);
 		test_postgres_sql(c->world->server, "NOTIFY boardwalk_repo");
 		for (bool settled = false; !settled;) {

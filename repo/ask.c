@@ -1,0 +1,205 @@
+/* ask.c - what every question needs: to find what is known, to wait for what is not, to end.
+ *
+ * Owns: questions that wait (resource.c ends them when it goes). Runs in: repo's loop. Fails with: see
+ * resource.c. Tests: tests/unit/repo/resource_test.c. */
+#include "fetch.h"
+#include "encode.h"
+#include <base/fatal.h>
+#include <stdlib.h>
+#include <utf8proc.h>
+
+#define MAX_PATH   2048u
+#define MAX_LEVELS 64u
+#define RETRY_S    1u
+
+/* ---- ends ---- */
+
+void ask_end(struct resources *r, struct ask *ask)
+{
+	buf_done(&ask->records);
+	if (!ask->on_heap)
+		return;
+	if (ask->asker != NULL)
+		LIST_REMOVE(ask, with_asker);
+	principals_unref(ask->question.who);
+	r->n_waiting--;
+	free(ask);
+}
+
+enum ask_step ask_fail(struct resources *r, struct ask *ask, int err)
+{
+	static const char *const reasons[] = {
+		[-BW_ENOTFOUND] = "not found",
+		[-BW_EGONE] = "PostgreSQL is away",
+		[-BW_EBUSY] = "too many reads are waiting for PostgreSQL",
+		[-BW_ETIME] = "PostgreSQL took too long",
+		[-BW_EIO] = "PostgreSQL refused a read",
+	};
+	unsigned retry = err == BW_EGONE || err == BW_EBUSY ? RETRY_S : 0;
+
+	wire_fail(ask->asker->chan, &ask->question.q, err, retry, reasons[-err]);
+	ask_end(r, ask);
+	return ASK_OVER;
+}
+
+static size_t put_varint(uint8_t *p, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		p[n++] = (uint8_t)(v | 0x80);
+	p[n++] = (uint8_t)v;
+	return n;
+}
+
+enum ask_step ask_answer_found(struct resources *r, struct ask *ask, const struct cache_entry *e,
+                               size_t resolved, uint64_t allowed)
+{
+	const uint8_t *record = e->record;
+	size_t         n_record = e->n_record, n = 0;
+	uint8_t        head[24];
+
+	if (!(allowed & ACL_READ_PROPERTIES) && e->props_at < e->n_record) {
+		buf_clear(&r->scratch);
+		encode_stripped(&r->scratch, e->record, e->props_at);
+		record = buf_data(&r->scratch);
+		n_record = buf_size(&r->scratch);
+	}
+	head[n++] = 1 << 3; /* ResourceFound.resolved */
+	n += put_varint(head + n, resolved);
+	head[n++] = 2 << 3 | 2; /* ResourceFound.record */
+	n += put_varint(head + n, n_record);
+	wire_answer_raw(ask->asker->chan, &ask->question.q, r->types_counter, r->acl_counter, head,
+	                n, record, n_record);
+	ask_end(r, ask);
+	return ASK_OVER;
+}
+
+enum ask_step ask_answer_page(struct resources *r, struct ask *ask, unsigned count, bool more,
+                              const uint8_t *records, size_t n_records)
+{
+	uint8_t head[24];
+	size_t  n = 0;
+
+	head[n++] = 1 << 3; /* ResourcePage.more */
+	head[n++] = more;
+	head[n++] = 2 << 3; /* ResourcePage.count */
+	n += put_varint(head + n, count);
+	head[n++] = 3 << 3 | 2; /* ResourcePage.records */
+	n += put_varint(head + n, n_records);
+	wire_answer_raw(ask->asker->chan, &ask->question.q, r->types_counter, r->acl_counter, head,
+	                n, records, n_records);
+	ask_end(r, ask);
+	return ASK_OVER;
+}
+
+/* ---- waiting ---- */
+
+static struct ask *to_heap(struct resources *r, struct ask *ask)
+{
+	const struct ask_question *q = &ask->question;
+	struct ask                *copy = xmalloc(sizeof(*copy) + q->path.n + q->after.n + 1);
+
+	*copy = *ask;
+	copy->on_heap = true;
+	memcpy(copy->text, q->path.p, q->path.n);
+	copy->question.path.p = copy->text;
+	if (q->after.p != NULL) {
+		memcpy(copy->text + q->path.n, q->after.p, q->after.n);
+		copy->question.after.p = copy->text + q->path.n;
+	}
+	principals_ref(q->who);
+	LIST_INSERT_HEAD(&ask->asker->waiting, copy, with_asker);
+	r->n_waiting++;
+	return copy;
+}
+
+enum ask_step ask_wait(struct resources *r, struct ask *ask, struct fetch *f)
+{
+	fetch_join(f, ask->on_heap ? ask : to_heap(r, ask));
+	return ASK_OVER;
+}
+
+/* ---- what is known ---- */
+
+bool ask_is_known(const struct resources *r, const struct cache_entry *e)
+{
+	return e != NULL && (e->state == CACHE_MISSING ||
+	                     (e->state == CACHE_RESOURCE && e->types == type_loads(r->types)));
+}
+
+const struct acl_scope *ask_scope_of(struct resources *r, struct cache_entry *e)
+{
+	if (e->acl != acl_loads(r->acl)) {
+		e->scope = acl_scope_of(r->acl, (struct bw_str){ e->path, e->path_n });
+		e->acl = acl_loads(r->acl);
+	}
+	return e->scope;
+}
+
+uint64_t ask_look(struct resources *r, struct ask *ask, struct cache_entry *e)
+{
+	uint64_t allowed;
+
+	if (!e->used)
+		e->used = true;
+	if (e->state != CACHE_RESOURCE)
+		return 0;
+	allowed = acl_allowed(r->acl, ask_scope_of(r, e), ask->question.who);
+	return allowed & ACL_READ_NODES ? allowed : 0;
+}
+
+static bool is_utf8(struct bw_str s)
+{
+	utf8proc_int32_t c;
+
+	for (size_t i = 0; i < s.n;) {
+		utf8proc_ssize_t n =
+			utf8proc_iterate((const uint8_t *)s.p + i, (utf8proc_ssize_t)(s.n - i), &c);
+
+		if (n <= 0)
+			return false;
+		i += (size_t)n;
+	}
+	return true;
+}
+
+bool ask_is_path(struct bw_str path)
+{
+	unsigned levels = 0;
+	size_t   n = 0;
+
+	if (path.n == 0 || path.n > MAX_PATH || path.p[0] != '/')
+		return false;
+	for (size_t i = 1; i < path.n; i++) {
+		if (path.p[i] == '\0')
+			return false;
+		if (path.p[i] != '/') {
+			n++;
+			continue;
+		}
+		if (n == 0 || n > ASK_MAX_NAME || ++levels > MAX_LEVELS)
+			return false;
+		n = 0;
+	}
+	return (n > 0 || path.n == 1) && n <= ASK_MAX_NAME && levels < MAX_LEVELS && is_utf8(path);
+}
+
+enum ask_step ask_need(struct resources *r, struct ask *ask, struct bw_str path,
+                       struct cache_entry **ret)
+{
+	struct cache_entry *e = cache_find(r->cache, path);
+	struct fetch       *f;
+	int                 err;
+
+	*ret = e;
+	if (ask_is_known(r, e))
+		return ASK_GO_ON;
+	*ret = NULL;
+	if (!ask_is_path(path))
+		return ASK_GO_ON;
+	f = e != NULL ? fetch_of(e, false, 0, 0) : NULL;
+	if (f == NULL && (err = fetch_resources(r, &path, 1, &f)) != BW_OK)
+		return ask_fail(r, ask, err);
+	return ask_wait(r, ask, f);
+}
