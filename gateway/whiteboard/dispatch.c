@@ -14,7 +14,6 @@
 #include "attr.h"
 #include "whiteboard.h"
 
-#include <base/log.h>
 #include <fiber.h>
 
 /* On the stack of the filter it was given to. */
@@ -156,8 +155,10 @@ static int serve_hit(struct bw_req *req, const struct snapshot_hit *hit)
 	if (err != BW_OK)
 		return err < 0 ? err : BW_OK;
 	err = dispatch_run(&d, req);
-	if (h->type && h->type->finish_security)
+	if (h->type && h->type->finish_security) {
+		note(req, h->context->reading->note);
 		h->type->finish_security(h->self, req);
+	}
 	return err;
 }
 
