@@ -44,11 +44,26 @@ static void forget_waiter(struct req_wait *w)
 	*p = (*p)->next;
 }
 
-/* A fiber may not run another's continuation, which may call libh2o: so this comes from a timer. */
+static void add_waiter(struct waiter *w)
+{
+	struct waiter **p = &state.waiters;
+
+	while (*p != NULL)
+		p = &(*p)->next;
+	*p = w;
+}
+
+/* A fiber may not run another's continuation, which may call libh2o: so this comes from a timer. If the
+ * prober left without a verdict, the first to wake probes and the others wait anew, behind those
+ * that are woken here. */
 static void on_wake(struct loop_timer *t)
 {
+	size_t n = 0;
+
 	(void)t;
-	while (state.waiters != NULL) {
+	for (const struct waiter *w = state.waiters; w != NULL; w = w->next)
+		n++;
+	for (; n > 0 && state.waiters != NULL; n--) {
 		struct waiter *w = state.waiters;
 
 		state.waiters = w->next;
@@ -79,7 +94,7 @@ static void make_probe(struct bw_req *req)
 static void serve_ready(struct bw_req *req)
 {
 	while (!is_known()) {
-		struct waiter w = { .wait.cancel = forget_waiter, .req = req, .next = state.waiters };
+		struct waiter w = { .wait.cancel = forget_waiter, .req = req };
 
 		if (!state.probing) {
 			make_probe(req);
@@ -87,7 +102,7 @@ static void serve_ready(struct bw_req *req)
 				return;
 			continue;
 		}
-		state.waiters = &w;
+		add_waiter(&w);
 		if (request_park(req, &w.wait) != BW_OK)
 			return;
 	}

@@ -83,7 +83,7 @@ static void add_stamp(struct line *l, uint64_t now_us)
 
 void accesslog_write(const struct bw_req *req, int status, uint64_t body)
 {
-	char        text[6 * 4 * MAX_VALUE + 512];
+	char        text[7 * 4 * MAX_VALUE + 512];
 	struct line l = { .p = text };
 	uint64_t    now_us;
 
