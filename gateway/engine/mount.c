@@ -24,6 +24,7 @@
 
 static struct search_path    search_path;
 static struct bw_context    *engine_context;
+static struct registry      *registry;
 static struct mount_servlet *servlets; /* mounted, the newest first */
 
 const struct search_path *mount_search_path(void)
@@ -270,12 +271,14 @@ void mount_init(struct registry *r, const struct gateway_settings *settings,
                 struct bw_context *context)
 {
 	engine_context = context;
+	registry = r;
 	search_path_init(&search_path, &settings->search_path);
 	registry_listen(r, on_event, NULL);
 }
 
 void mount_done(void)
 {
+	registry_unlisten(registry, on_event, NULL);
 	while (servlets != NULL)
 		unmount(&servlets);
 	tree_done();

@@ -56,9 +56,10 @@ static struct {
 	size_t        n_groups;
 } table;
 
-static struct source  settings_source; /* and the built-in openings */
-static struct source *services;
-static bool           anonymous, is_stale;
+static struct source    settings_source; /* and the built-in openings */
+static struct source   *services;
+static struct registry *registry;
+static bool             anonymous, is_stale;
 
 /* ---- reading a rule ---- */
 
@@ -385,6 +386,7 @@ bool security_is_required(const struct bw_req *req, struct bw_str path)
 
 void requirements_init(struct registry *r, const struct gateway_settings *settings)
 {
+	registry = r;
 	anonymous = settings->anonymous;
 	read_settings(settings);
 	is_stale = true;
@@ -393,6 +395,7 @@ void requirements_init(struct registry *r, const struct gateway_settings *settin
 
 void requirements_done(void)
 {
+	registry_unlisten(registry, on_event, NULL);
 	drop_table();
 	while (services != NULL)
 		forget_service(services->service);

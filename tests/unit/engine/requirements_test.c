@@ -21,8 +21,8 @@ static void start(void)
 
 static void stop(void)
 {
-	registry_free(registry);
 	requirements_done();
+	registry_free(registry);
 }
 
 TestSuite(requirements, .init = start, .fini = stop);
