@@ -9,6 +9,10 @@
 #include <stdlib.h>
 
 static void (*tell_destroyed)(void);
+/* Readings that are out of date and still have bindings, which requests hold. */
+static struct reading *retired;
+
+static void forget_retired(struct reading *r);
 
 struct binding_config {
 	struct bw_config public;
@@ -136,6 +140,8 @@ void binding_unref(struct binding *b)
 	for (at = &b->reading->bindings; *at != b; at = &(*at)->next)
 		;
 	*at = b->next;
+	if (b->reading->retired && !b->reading->bindings)
+		forget_retired(b->reading);
 	helper_unref(b->helper);
 	context_unref(b->context);
 	reading_unref(b->reading);
@@ -143,6 +149,8 @@ void binding_unref(struct binding *b)
 	if (initialised && tell_destroyed)
 		tell_destroyed();
 }
+
+/* ---- one object, one life ---- */
 
 static bool has_object(const struct reading *r, bool dying_only)
 {
@@ -152,19 +160,49 @@ static bool has_object(const struct reading *r, bool dying_only)
 	return false;
 }
 
-bool binding_must_wait(struct reading *r)
+static bool has_life(const struct reading *r)
 {
-	struct reading *old;
+	const struct bw_servlet *servlet = reading_type(r);
+	const struct bw_filter  *filter = reading_type(r);
 
-	if (service_object(r->service)->make)
-		return false;
-	while ((old = r->former) != NULL) {
-		if (has_object(old, false))
-			return true;
-		r->former = old->former;
-		old->former = NULL;
-		reading_unref(old);
+	return r->kinds & READING_FILTER ? filter->init || filter->destroy
+	                                 : servlet->init || servlet->destroy;
+}
+
+static bool is_same_object(const struct reading *a, const struct reading *b)
+{
+	const struct bw_service_object *x = service_object(a->service),
+				       *y = service_object(b->service);
+
+	return !x->make && !y->make && x->self == y->self && x->type == y->type;
+}
+
+void binding_retire(struct reading *r)
+{
+	r->retired = true;
+	if (r->bindings) {
+		r->next_retired = retired;
+		retired = r;
 	}
+}
+
+static void forget_retired(struct reading *r)
+{
+	struct reading **at = &retired;
+
+	while (*at && *at != r)
+		at = &(*at)->next_retired;
+	if (*at)
+		*at = r->next_retired;
+}
+
+bool binding_must_wait(const struct reading *r)
+{
+	if (service_object(r->service)->make || !has_life(r))
+		return false;
+	for (const struct reading *old = retired; old; old = old->next_retired)
+		if (is_same_object(r, old) && has_object(old, false))
+			return true;
 	return has_object(r, true);
 }
 

@@ -24,8 +24,11 @@ struct binding *binding_find(const struct reading *r, const struct bw_context *c
 struct binding *binding_get(struct reading *r, struct bw_context *c);
 struct binding *binding_ref(struct binding *b);
 void            binding_unref(struct binding *b);
-/* A singleton whose former binding (of a reading it had before its properties changed) has not been
- * destroyed yet: the same object cannot be initialised before that. */
-bool binding_must_wait(struct reading *r);
+/* The reading is out of date (its service has gone, or has other properties now); its bindings live on as
+ * long as requests hold them. Once per reading. */
+void binding_retire(struct reading *r);
+/* r's object is a singleton that is still initialised for a retired reading: the same object cannot be
+ * initialised before it was destroyed. */
+bool binding_must_wait(const struct reading *r);
 /* on_destroyed() runs after each destroy. */
 void binding_on_destroyed(void (*on_destroyed)(void));

@@ -132,10 +132,11 @@ static struct binding *bind(struct build *b, struct reading *r)
 	return NULL;
 }
 
-/* Is r valid and bound to the context being built? */
+/* Is r valid and bound to the context being built? An init that has just run may have retired it. */
 static bool is_client(const struct build *b, const struct reading *r, unsigned kinds)
 {
-	return (r->kinds & kinds) && !r->invalid && reading_selects(r, b->c->context->reading);
+	return (r->kinds & kinds) && !r->invalid && !r->retired &&
+	       reading_selects(r, b->c->context->reading);
 }
 
 /* ---- filters ---- */

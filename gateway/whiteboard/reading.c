@@ -130,7 +130,6 @@ void reading_unref(struct reading *r)
 {
 	if (!r || --r->refs > 0)
 		return;
-	reading_unref(r->former);
 	filter_free(r);
 	ldap_free(r->select);
 	free(r->patterns);

@@ -80,8 +80,8 @@ struct reading {
 	struct binding    *bindings;
 	struct bw_context *context;
 	bool               not_gettable; /* a context whose factory gave NULL */
-	struct reading
-		*former; /* referenced: a singleton's reading before its properties changed */
+	bool               retired;      /* out of date: nothing new is bound to it (binding.c) */
+	struct reading    *next_retired;
 };
 
 /* Reads a service; NULL if it is no candidate for anything, or its target is not this whiteboard. */

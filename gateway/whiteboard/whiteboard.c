@@ -113,17 +113,6 @@ static struct reading *take_out(struct reading **at)
 	return r;
 }
 
-/* A singleton cannot be initialised again before it was destroyed as what it was. */
-static void remember_former(struct reading *r, struct reading *old)
-{
-	if (old->bindings) {
-		r->former = reading_ref(old);
-	} else {
-		r->former = old->former;
-		old->former = NULL;
-	}
-}
-
 static void on_modified(struct bw_service *s)
 {
 	struct reading **at = find(s), *old, *r;
@@ -140,10 +129,10 @@ static void on_modified(struct bw_service *s)
 	}
 	old = at ? take_out(at) : NULL;
 	r = reading_new(s);
-	if (r && old)
-		remember_former(r, old);
 	if (r)
 		insert(r);
+	if (old)
+		binding_retire(old);
 	if (r || old)
 		update();
 	reading_unref(old);
@@ -169,6 +158,7 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 		at = find(s);
 		if (at) {
 			r = take_out(at);
+			binding_retire(r);
 			update();
 			reading_unref(r);
 		}
@@ -192,8 +182,12 @@ void whiteboard_done(void)
 	struct snapshot *last;
 
 	registry_unlisten(wb.registry, on_event, NULL);
-	while (wb.n > 0)
-		reading_unref(take_out(&wb.readings[wb.n - 1]));
+	while (wb.n > 0) {
+		struct reading *r = take_out(&wb.readings[wb.n - 1]);
+
+		binding_retire(r);
+		reading_unref(r);
+	}
 	update(); /* destroys what no request holds */
 	last = wb.current;
 	wb.current = NULL;

@@ -412,3 +412,24 @@ Test(snapshot, a_stop_and_a_start_serve_the_same)
 	cr_assert(eq(int, t.object.alive, 0));
 	end();
 }
+
+Test(snapshot, an_object_registered_again_waits_for_its_end)
+{
+	struct thing        t = { .interface = BW_SERVLET, .select = "default", .pattern = "/a" };
+	struct snapshot    *held;
+	struct snapshot_hit hit;
+
+	begin();
+	add(registry, &t, &t.service);
+	held = snapshot_ref(snapshot_current());
+	remove_thing(&t);
+	add(registry, &t, &t.service);
+	cr_assert(eq(int, t.object.inits, 1));
+	cr_assert(not(snapshot_find(snapshot_current(), BW_STR("/a"), &hit)));
+	snapshot_unref(held);
+	cr_assert(eq(int, t.object.inits, 2));
+	cr_assert(eq(int, t.object.alive, 1));
+	cr_assert(snapshot_find(snapshot_current(), BW_STR("/a"), &hit));
+	end();
+	cr_assert(eq(int, t.object.alive, 0));
+}
