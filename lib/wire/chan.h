@@ -6,7 +6,7 @@
  *
  *   asking side (gateway)                      answering side (auth, repo)
  *   wire_call --frame--------------------->    on_frame, permit table
- *   on_answer <----------------------frame--   wire_answer / wire_fail
+ *   on_end    <----------------------frame--   wire_answer / wire_fail
  *
  * The first frame each way is HELLO; another version is refused. The side that asks always reads;
  * the side that answers stops reading while its output is above the mark, so two full buffers never
