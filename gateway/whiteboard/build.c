@@ -7,7 +7,7 @@
  *
  * Owns: the snapshot until it is returned. Runs in: the worker's thread; calls bundle code, which may
  * register services: the readings given are held by the caller meanwhile.
- * Tests: tests/conformance (C, D, E, F), tests/unit/whiteboard/snapshot_test.c. */
+ * Tests: tests/conformance (C, D, E, F), tests/unit/whiteboard/{snapshot,stress}_test.c. */
 #include "snapshot.h"
 
 #include "pages.h"
