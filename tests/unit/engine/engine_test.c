@@ -170,6 +170,54 @@ Test(engine, serves_nobody_in_a_context_that_authenticates_nobody)
 	cr_assert(serve("GET", "/bin/hello") == 200);
 }
 
+static struct bw_service *own_service;
+static bool               is_destroyed;
+
+static int leave(void *self, struct bw_req *r)
+{
+	(void)self;
+	registry_unregister(own_service);
+	cr_assert(is_destroyed == false, "it is still in here");
+	return response_write(r, "bye", 3);
+}
+
+static void note_destroyed(void *self)
+{
+	(void)self;
+	is_destroyed = true;
+}
+
+Test(engine, destroys_a_servlet_that_takes_itself_away_after_its_call)
+{
+	static const struct bw_servlet leaver = { .size = sizeof(leaver),
+		                                  .service = leave,
+		                                  .destroy = note_destroyed };
+	const char *const              interfaces[] = { BW_SERVLET, NULL };
+	struct bw_service_object       object = { .type = &leaver };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_SLING_PATHS, "/bin/leave") };
+
+	registry_register(registry, NULL, interfaces, &object, props, 1, &own_service);
+	cr_assert(serve("GET", "/bin/leave") == 200);
+	cr_assert(is_destroyed);
+	cr_assert(bw_str_eq(resource_field(req->resource, BW_RESOURCE_TYPE),
+	                    BW_STR("/bin/leave.servlet")),
+	          "the resource is the request's");
+	cr_assert(serve("GET", "/bin/leave") == 404);
+}
+
+Test(engine, follows_changes_of_stored_super_types)
+{
+	fake_servlet("super", "resourceTypes=t/super extensions=html");
+	fake_content("/c/x", "t/one", NULL);
+	cr_assert(serve("GET", "/c/x.html") == 404);
+	cr_assert(serve("GET", "/c/x.html") == 404);
+	fake_content("/apps/t/one", NULL, "t/super");
+	cr_assert(serve("GET", "/c/x.html") == 200);
+	cr_assert(serve("GET", "/c/x.html") == 200);
+	fake_remove_content("/apps/t/one");
+	cr_assert(serve("GET", "/c/x.html") == 404);
+}
+
 /* ---- error handlers ---- */
 
 static int (*handler_does)(struct bw_req *r);
