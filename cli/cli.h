@@ -16,6 +16,7 @@ struct cli_settings {
 	char            *postgresql;           /* folder of the server's programs; empty: found */
 	char            *listen, *management;  /* what `up` gives the gateway */
 	char            *user, *gateway_user, *auth_user, *repo_user;
+	char            *admin_password_file;  /* of `prepare`, for an account that never had one */
 	struct conf_list repoinit;             /* scripts run at each start, after the built-in one */
 	uint64_t         argon2_ops, argon2_mem; /* of passwords set here */
 };
@@ -40,6 +41,8 @@ int up_main(struct cli *cli);
 int stop_main(struct cli *cli);
 int status_main(struct cli *cli);
 int migrate_main(struct cli *cli);
+int prepare_main(struct cli *cli);
+int probe_main(struct cli *cli);
 int repoinit_main(struct cli *cli);
 int user_main(struct cli *cli);
 int conf_main(struct cli *cli);

@@ -36,6 +36,8 @@ const struct conf_key cli_keys[] = {
 	  "started by root: auth's user" },
 	{ "boardwalk.repo_user", CONF_STRING, AT(repo_user), "boardwalk-repo", 0, 0,
 	  "started by root: repo's user" },
+	{ "boardwalk.admin_password_file", CONF_STRING, AT(admin_password_file), "", 0, 0,
+	  "`prepare`: the first line becomes the password of an admin who has none (`up` makes one)" },
 	{ "boardwalk.repoinit", CONF_STRINGS, AT(repoinit), "[]", 0, 0,
 	  "scripts run at each start, in order; each is one transaction (--repoinit adds one)" },
 	{ "boardwalk.argon2_ops", CONF_UINT, AT(argon2_ops), "2", 1, 16,
