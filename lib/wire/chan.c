@@ -228,13 +228,17 @@ static bool next_frame(struct wire_chan *ch, struct wire_frame *ret, size_t *ret
 	return have >= whole;
 }
 
-/* Hands over all whole frames of the input; returns how much more the next one needs. */
+/* Hands over all whole frames of the input; returns how much more the next one needs. A handler that
+ * flushes may come here again: then the outer loop goes on with what is left. */
 static size_t deliver(struct wire_chan *ch)
 {
 	struct wire_frame f;
 	size_t            need = 0;
 	bool              any = false;
 
+	if (ch->delivering)
+		return 0;
+	ch->delivering = true;
 	while (!ch->closed && !ch->paused && next_frame(ch, &f, &need)) {
 		any = true;
 		take_frame(ch, &f);
@@ -244,6 +248,7 @@ static size_t deliver(struct wire_chan *ch)
 	}
 	if (any && !ch->closed && ch->ops->on_batch)
 		ch->ops->on_batch(ch);
+	ch->delivering = false;
 	return need;
 }
 
@@ -272,6 +277,8 @@ void wire_chan_readable(struct wire_chan *ch)
 {
 	size_t total = 0, need = 0, room, n;
 
+	if (ch->delivering) /* the frame in hand must stay where it is */
+		return;
 	ch->busy++;
 	while (!ch->closed && !ch->paused && total < READ_BOUND) {
 		room = need > READ_CHUNK ? need : READ_CHUNK;

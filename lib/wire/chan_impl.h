@@ -22,6 +22,7 @@ struct wire_chan {
 	bool     closed;
 	bool     paused;     /* answering side: output is above the mark */
 	bool     blocked;    /* the last write was short: the owner watches for room */
+	bool     delivering; /* frames are being handed over: not once more from inside */
 	bool     out_secret; /* a password is or was in out: wiped as it is sent */
 	bool     free_later; /* freed by a callback while busy */
 	unsigned busy;       /* calls of ours on the stack that will look at the channel again */

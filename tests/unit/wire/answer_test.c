@@ -106,6 +106,41 @@ Test(answer, reading_stops_above_the_mark_and_goes_on_below_half_of_it)
 	pair_done();
 }
 
+static unsigned pauses_ended_inside;
+
+static void answer_and_flush(struct side *s, const struct wire_frame *f)
+{
+	uint32_t first = f->call;
+	char     sink[65536];
+
+	answer_large(s, f);
+	if (s->reading)
+		return;
+	for (int i = 0; i < 100; i++) { /* the peer reads: the pause ends in here */
+		wire_chan_flush(s->ch);
+		wire_chan_writable(s->ch);
+		wire_chan_readable(s->ch);
+		while (read(gateway.fd, sink, sizeof(sink)) > 0)
+			;
+	}
+	pauses_ended_inside += s->reading;
+	cr_assert_eq(s->q[s->n_q - 1].call, first, "another frame came before this one was done");
+}
+
+Test(answer, handler_may_flush_and_read)
+{
+	pair_greet(SOCK_STREAM);
+	repo.on_frame = answer_and_flush;
+	for (unsigned i = 0; i < 30; i++)
+		cr_assert_eq(ask(&calls[i]), BW_OK);
+	wire_chan_flush(gateway.ch);
+	wire_chan_readable(repo.ch);
+	cr_assert(repo.frames == 30 && repo.batches == 1 && pauses_ended_inside == 2);
+	for (unsigned i = 0; i < 30; i++)
+		cr_assert_eq(repo.q[i].call, i + 1);
+	pair_done();
+}
+
 Test(answer, late_answers_above_the_limit_become_busy)
 {
 	unsigned busy = 0;
