@@ -20,47 +20,28 @@
 
 /* What a raw octet of a path is. */
 enum octet {
-	PLAIN = 0, /* copied as it is */
+	BAD = 0,
+	PLAIN, /* copied as it is */
 	SLASH,
 	DOT,
 	WORK, /* % or ; */
-	BAD,
 };
 
-static enum octet octet_class(unsigned char c)
-{
-	if (c <= ' ' || c >= 127 || c == '#' || c == '\\')
-		return BAD;
-	if (c == '/')
-		return SLASH;
-	if (c == '.')
-		return DOT;
-	return c == '%' || c == ';' ? WORK : PLAIN;
-}
-
-/* One row per octet, filled at the first call: the hot loop then does one load each. */
-static const unsigned char *octet_table(void)
-{
-	static unsigned char table[256];
-	static bool          filled;
-
-	if (!filled) {
-		for (unsigned c = 0; c < 256; c++)
-			table[c] = (unsigned char)octet_class((unsigned char)c);
-		filled = true;
-	}
-	return table;
-}
+static const unsigned char octet_class[256] = {
+	['!' ... '"'] = PLAIN, ['$'] = PLAIN,         ['%'] = WORK,  ['&' ... '-'] = PLAIN,
+	['.'] = DOT,           ['/'] = SLASH,         ['0' ... ':'] = PLAIN,
+	[';'] = WORK,          ['<' ... '['] = PLAIN, [']' ... '~'] = PLAIN,
+};
 
 /* 1: canonical as it stands; 0: needs work; -1: never allowed. */
 static int scan(struct bw_str path)
 {
-	const unsigned char *table = octet_table(), *p = (const unsigned char *)path.p;
+	const unsigned char *p = (const unsigned char *)path.p;
 	unsigned             segments = 0;
 	int                  plain = 1;
 
 	for (size_t i = 0; i < path.n; i++) {
-		switch (table[p[i]]) {
+		switch (octet_class[p[i]]) {
 		case PLAIN:
 			break;
 		case SLASH:
@@ -203,10 +184,8 @@ static bool add_segment(struct work *w, struct bw_str raw, bool last, bool *ret_
 /* A query is not decoded here; it only has to be of octets that a target may have. */
 static bool is_query(struct bw_str s)
 {
-	const unsigned char *table = octet_table();
-
 	for (size_t i = 0; i < s.n; i++)
-		if (table[(unsigned char)s.p[i]] == BAD)
+		if (octet_class[(unsigned char)s.p[i]] == BAD)
 			return false;
 	return true;
 }
@@ -250,10 +229,10 @@ static bool is_port(struct bw_str s)
 	return port <= 65535;
 }
 
-static bool is_alnum(char c)
-{
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
+static const bool is_host_octet[256] = {
+	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
+	['-'] = true, ['.'] = true, ['_'] = true, ['~'] = true,
+};
 
 bool path_is_authority(struct bw_str s)
 {
@@ -270,7 +249,7 @@ bool path_is_authority(struct bw_str s)
 			return false;
 		i++;
 	} else {
-		while (i < s.n && (is_alnum(s.p[i]) || memchr("-._~", s.p[i], 4)))
+		while (i < s.n && is_host_octet[(unsigned char)s.p[i]])
 			i++;
 		if (i == 0)
 			return false;

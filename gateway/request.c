@@ -189,9 +189,13 @@ struct bw_str request_header(const struct bw_req *req, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (size_t i = 0; i < req->n_headers; i++)
-		if (req->headers[i].name.n == n && strncasecmp(req->headers[i].name.p, name, n) == 0)
-			return req->headers[i].value;
+	for (size_t i = 0; i < req->n_headers; i++) {
+		const struct bw_res_header *h = &req->headers[i];
+
+		if (h->name.n == n && ((h->name.p[0] ^ name[0]) & 0x5f) == 0 &&
+		    strncasecmp(h->name.p, name, n) == 0)
+			return h->value;
+	}
 	return BW_ABSENT;
 }
 

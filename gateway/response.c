@@ -6,6 +6,7 @@
  * without a servlet. Fails with: BW_EINVAL, BW_ESTATE (too late to change it), BW_EGONE, BW_ETIME.
  * Tests: tests/unit/gateway/response_test.c. */
 #include "request.h"
+#include "token.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,16 +78,12 @@ const char *response_reason(int status)
 }
 
 /* Hop-by-hop, or set by the transport. */
-static const char *const reserved_headers[] = {
-	"connection", "content-length", "date", "keep-alive", "proxy-connection", "server", "te",
-	"trailer", "transfer-encoding", "upgrade", "x-request-id",
+static const struct bw_str reserved_headers[] = {
+	{ "connection", 10 },       { "content-length", 14 },    { "date", 4 },
+	{ "keep-alive", 10 },       { "proxy-connection", 16 },  { "server", 6 },
+	{ "te", 2 },                { "trailer", 7 },            { "transfer-encoding", 17 },
+	{ "upgrade", 7 },           { "x-request-id", 12 },
 };
-
-static bool is_token_char(char c)
-{
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-	       (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-}
 
 /* Copies name into the arena in lower case. False: not a name that may be set. */
 static bool header_name(struct bw_req *req, const char *name, struct bw_str *ret)
@@ -98,15 +95,15 @@ static bool header_name(struct bw_req *req, const char *name, struct bw_str *ret
 		return false;
 	lower = arena_alloc(&req->arena, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		if (!is_token_char(name[i]))
+		lower[i] = (char)token_lower[(unsigned char)name[i]];
+		if (lower[i] == 0)
 			return false;
-		lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 0x20) : name[i];
 	}
 	lower[n] = 0;
-	for (size_t i = 0; i < sizeof(reserved_headers) / sizeof(reserved_headers[0]); i++)
-		if (strcmp(lower, reserved_headers[i]) == 0)
-			return false;
 	*ret = (struct bw_str){ lower, n };
+	for (size_t i = 0; i < sizeof(reserved_headers) / sizeof(reserved_headers[0]); i++)
+		if (reserved_headers[i].n == n && memcmp(reserved_headers[i].p, lower, n) == 0)
+			return false;
 	return true;
 }
 

@@ -34,19 +34,22 @@ static void add(struct line *l, const char *p, size_t n)
 	l->p += n;
 }
 
+/* What stands in a line as it is. */
+static const bool is_plain[256] = {
+	[' ' ... '!'] = true, ['#' ... '['] = true, [']' ... '~'] = true,
+};
+
 static void add_value(struct line *l, struct bw_str v)
 {
 	static const char hex[] = "0123456789abcdef";
-	size_t            n = v.n < MAX_VALUE ? v.n : MAX_VALUE;
+	const char       *p = v.p, *end = p + (v.n < MAX_VALUE ? v.n : MAX_VALUE);
 
-	if (v.n == 0) {
+	if (v.n == 0)
 		*l->p++ = '-';
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)v.p[i];
+	while (p < end) {
+		unsigned char c = (unsigned char)*p++;
 
-		if (c >= ' ' && c < 127 && c != '"' && c != '\\') {
+		if (is_plain[c]) {
 			*l->p++ = (char)c;
 		} else {
 			add(l, "\\x", 2);

@@ -20,6 +20,7 @@
 #include "http/guard.h"
 
 #include "path.h"
+#include "token.h"
 
 #include <base/fatal.h>
 #include <dlfcn.h>
@@ -82,9 +83,15 @@ struct fields {
 	unsigned           nominated;  /* tokens in Connection besides close and keep-alive */
 };
 
-static bool is(const char *p, size_t n, const char *lower)
+/* Equal to a name in lower case; the names are short, and most differ in length or at once. */
+static inline bool is(const char *p, size_t n, const char *lower)
 {
-	return strlen(lower) == n && strncasecmp(p, lower, n) == 0;
+	if (strlen(lower) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (token_lower[(unsigned char)p[i]] != (unsigned char)lower[i])
+			return false;
+	return true;
 }
 
 static enum refusal check_length(struct fields *f, const struct phr_header *h)
@@ -264,13 +271,9 @@ static enum refusal check_fields(struct fields *f)
 
 static bool is_token(const char *p, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		char c = p[i];
-
-		if (!((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-		      memchr("!#$%&'*+-.^_`|~", c, 15) != NULL))
+	for (size_t i = 0; i < n; i++)
+		if (token_lower[(unsigned char)p[i]] == 0)
 			return false;
-	}
 	return n > 0;
 }
 

@@ -27,22 +27,27 @@
 
 struct http_server http_server;
 
-/* Not for servlets: hop by hop, or said by a proxy we do not trust. Sorted by nothing; few. */
-static const char *const dropped[] = {
-	"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
-	"upgrade", "http2-settings", "proxy-authorization", "proxy-authenticate", "forwarded",
-	"x-real-ip",
+/* Not for servlets: hop by hop, or said by a proxy we do not trust. */
+static const struct bw_str dropped[] = {
+	{ "connection", 10 },        { "keep-alive", 10 },         { "proxy-connection", 16 },
+	{ "te", 2 },                 { "trailer", 7 },             { "transfer-encoding", 17 },
+	{ "upgrade", 7 },            { "http2-settings", 14 },     { "proxy-authorization", 19 },
+	{ "proxy-authenticate", 18 }, { "forwarded", 9 },           { "x-real-ip", 9 },
 };
+static const struct bw_str dropped_prefixes[] = { { "x-forwarded-", 12 }, { "x-boardwalk-", 12 } };
 
 static bool is_dropped(const h2o_iovec_t *name)
 {
 	if (memchr(name->base, '_', name->len) != NULL)
 		return true;
-	if ((name->len > 12 && memcmp(name->base, "x-forwarded-", 12) == 0) ||
-	    (name->len > 12 && memcmp(name->base, "x-boardwalk-", 12) == 0))
-		return true;
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-		if (strlen(dropped[i]) == name->len && memcmp(dropped[i], name->base, name->len) == 0)
+		if (dropped[i].n == name->len && memcmp(dropped[i].p, name->base, name->len) == 0)
+			return true;
+	if (name->base[0] != 'x')
+		return false;
+	for (size_t i = 0; i < sizeof(dropped_prefixes) / sizeof(dropped_prefixes[0]); i++)
+		if (name->len > dropped_prefixes[i].n &&
+		    memcmp(dropped_prefixes[i].p, name->base, dropped_prefixes[i].n) == 0)
 			return true;
 	return false;
 }
