@@ -107,9 +107,26 @@ static bool header_name(struct bw_req *req, const char *name, struct bw_str *ret
 	return true;
 }
 
+/* True if one of the eight octets may be below a blank, or is DEL; a few other words are caught too. */
+static bool has_control(uint64_t word)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+	uint64_t       del = word ^ ones * 127;
+
+	return ((((word - ones * ' ') & ~word) | ((del - ones) & ~del)) & ones * 128) != 0;
+}
+
 static bool is_field_value(struct bw_str v)
 {
-	for (size_t i = 0; i < v.n; i++) {
+	uint64_t word;
+	size_t   i = 0;
+
+	for (; i + sizeof(word) <= v.n; i += sizeof(word)) {
+		memcpy(&word, v.p + i, sizeof(word));
+		if (has_control(word))
+			break; /* or a TAB, which is fine: octet by octet from here */
+	}
+	for (; i < v.n; i++) {
 		unsigned char c = (unsigned char)v.p[i];
 
 		if ((c < ' ' && c != '\t') || c == 127)

@@ -86,14 +86,14 @@ static void add_stamp(struct line *l, uint64_t now_us)
 
 void accesslog_write(const struct bw_req *req, int status, uint64_t body)
 {
-	char        text[7 * 4 * MAX_VALUE + 512];
+	static char text[6 * 4 * MAX_VALUE + 512]; /* not on the stack, where each page would be probed */
 	struct line l = { .p = text };
 	uint64_t    now_us;
 
 	if (fd < 0)
 		return;
 	now_us = clock_mono_us();
-	add_value(&l, req->remote_addr);
+	add(&l, req->remote_addr.p, req->remote_addr.n); /* ours, hence clean */
 	add(&l, " - ", 3);
 	add_value(&l, req->remote_user);
 	*l.p++ = ' ';

@@ -102,13 +102,14 @@ static void set_id(struct bw_req *req)
 /* What every request has, refused or not. */
 static struct bw_req *new_request(h2o_req_t *h2o)
 {
+	struct bw_str      method = { h2o->input.method.base, h2o->input.method.len };
 	struct bw_req     *req = request_new();
 	const struct conn *c = conn_of(h2o);
 
 	set_id(req);
 	req->started_us = loop_now_us();
 	req->deadline_us = req->started_us + http_server.settings->request_timeout_ms * 1000;
-	req->method = request_dup(req, (struct bw_str){ h2o->input.method.base, h2o->input.method.len });
+	req->method = bw_str_eq(method, BW_STR("GET")) ? BW_STR("GET") : request_dup(req, method);
 	req->head_only = bw_str_eq(req->method, BW_STR("HEAD"));
 	req->http10 = h2o->version < 0x101;
 	req->management = c->management;
@@ -198,7 +199,7 @@ static void configure(void)
 	h2o_hostconf_t                *host;
 
 	h2o_config_init(g);
-	g->server_name = h2o_iovec_init(H2O_STRLIT("Boardwalk"));
+	g->server_name = h2o_iovec_init(NULL, 0); /* transport.c says it */
 	g->http1.req_timeout = REQ_TIMEOUT_MS;
 	g->http1.upgrade_to_http2 = 0;
 	g->max_request_entity_size = SIZE_MAX - 1; /* the guard is what limits */

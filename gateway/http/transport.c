@@ -19,6 +19,7 @@
  * answered is dropped. Tests: tests/unit/gateway/http_test.c, tests/conformance/edge.rows. */
 #include "http/internal.h"
 
+#include <assert.h>
 #include <base/clock.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -143,6 +144,23 @@ static void watch(struct http_req *h)
 
 static void proceed(h2o_generator_t *generator, h2o_req_t *h2o);
 
+static const struct bw_str server_name = { "Server", 6 }, server_value = { "Boardwalk", 9 },
+                           id_name = { "x-request-id", 12 };
+
+/* A name as libh2o wants it, without a copy: the two structs are the same. Server is ours to send, as
+ * libh2o prints its own with sprintf. */
+static_assert(sizeof(struct bw_str) == sizeof(h2o_iovec_t) &&
+                      offsetof(struct bw_str, n) == offsetof(h2o_iovec_t, len),
+              "struct bw_str and h2o_iovec_t");
+
+static void put_header(h2o_headers_t *headers, const struct bw_str *name, struct bw_str value)
+{
+	headers->entries[headers->size++] = (h2o_header_t){
+		.name = (h2o_iovec_t *)(uintptr_t)name,
+		.value = { .base = (char *)(uintptr_t)value.p, .len = value.n },
+	};
+}
+
 /* The head of from's response (req itself, or what stands in for it). length: SIZE_MAX if unknown. */
 static void start(struct http_req *h, const struct bw_req *from, size_t length)
 {
@@ -155,15 +173,11 @@ static void start(struct http_req *h, const struct bw_req *from, size_t length)
 	h2o->res.status = from->status;
 	h2o->res.reason = response_reason(from->status);
 	h2o->res.content_length = from->status == 204 || from->status == 304 ? SIZE_MAX : length;
-	h2o_vector_reserve(&h2o->pool, headers, from->n_res_headers + 1);
-	for (size_t i = 0; i < from->n_res_headers; i++) {
-		const struct bw_res_header *f = &from->res_headers[i];
-
-		h2o_add_header_by_str(&h2o->pool, headers, f->name.p, f->name.n, 0, NULL, f->value.p,
-		                      f->value.n);
-	}
-	h2o_add_header_by_str(&h2o->pool, headers, H2O_STRLIT("x-request-id"), 0, NULL, from->id_text,
-	                      16);
+	h2o_vector_reserve(&h2o->pool, headers, from->n_res_headers + 2);
+	put_header(headers, &server_name, server_value);
+	for (size_t i = 0; i < from->n_res_headers; i++)
+		put_header(headers, &from->res_headers[i].name, from->res_headers[i].value);
+	put_header(headers, &id_name, (struct bw_str){ from->id_text, 16 });
 	h->generator.proceed = proceed;
 	h->started = true;
 	h2o_start_response(h2o, &h->generator);
