@@ -41,7 +41,7 @@ static int connect_as(const char *path, const char *user)
 
 	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
 		give_up(path);
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (user && root)
 		become(user);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
