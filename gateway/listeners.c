@@ -38,7 +38,8 @@ static struct address parse_address(const char *setting, const char *text)
 	const char      *colon = strrchr(text, ':');
 	size_t           n = colon ? (size_t)(colon - text) : 0;
 
-	if (colon == NULL || n >= sizeof(host))
+	/* getaddrinfo takes 70000 for 4464. */
+	if (colon == NULL || n >= sizeof(host) || strlen(colon + 1) > 5 || atoi(colon + 1) > 65535)
 		fatalx("%s: \"%s\" is not ADDRESS:PORT", setting, text);
 	memcpy(host, text, n);
 	host[n] = 0;
