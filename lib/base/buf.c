@@ -2,7 +2,8 @@
  *
  * Always holds: start <= end <= cap, and mem is NULL exactly if cap is 0.
  * Owns: its memory. Runs in: any thread, one at a time per buffer.
- * Fails with: nothing; out of memory and broken use are fatal. Tests: tests/unit/base/buf_test.c. */
+ * Fails with: nothing; out of memory and broken use are fatal.
+ * Tests: tests/unit/base/buf_test.c. */
 #include "buf.h"
 
 #include <stdarg.h>

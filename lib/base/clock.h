@@ -11,8 +11,17 @@ static inline uint64_t clock_read_us(clockid_t id)
 }
 
 /* For deadlines inside one process. */
-static inline uint64_t clock_mono_us(void) { return clock_read_us(CLOCK_MONOTONIC); }
+static inline uint64_t clock_mono_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
 /* For handles: auth and repo share a kernel, and sleep counts. */
-static inline uint64_t clock_boot_us(void) { return clock_read_us(CLOCK_BOOTTIME); }
+static inline uint64_t clock_boot_us(void)
+{
+	return clock_read_us(CLOCK_BOOTTIME);
+}
 /* For people. */
-static inline uint64_t clock_real_us(void) { return clock_read_us(CLOCK_REALTIME); }
+static inline uint64_t clock_real_us(void)
+{
+	return clock_read_us(CLOCK_REALTIME);
+}

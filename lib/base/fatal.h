@@ -11,7 +11,10 @@ __attribute__((noreturn, format(printf, 1, 2))) void fatalx(const char *format, 
 /* malloc, calloc, realloc, strdup, asprintf that do not fail: out of memory is fatal. */
 __attribute__((malloc, returns_nonnull)) void *xmalloc(size_t n);
 __attribute__((malloc, returns_nonnull)) void *xcalloc(size_t count, size_t size);
-__attribute__((returns_nonnull)) void *xrealloc(void *p, size_t n);
 __attribute__((malloc, returns_nonnull)) char *xstrdup(const char *s);
 __attribute__((malloc, returns_nonnull)) char *xstrndup(const char *s, size_t n);
-__attribute__((malloc, returns_nonnull, format(printf, 1, 2))) char *xasprintf(const char *format, ...);
+
+__attribute__((returns_nonnull)) void *xrealloc(void *p, size_t n);
+
+__attribute__((malloc, returns_nonnull, format(printf, 1, 2))) char *xasprintf(const char *format,
+                                                                               ...);

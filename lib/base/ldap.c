@@ -39,8 +39,8 @@ enum node_kind {
 	NODE_SUBSTRING,
 };
 
-/* Operand of SUBSTRING: the parts between the stars, each with its NUL; the first and the last may be
- * empty, and then stand for a star at that end. */
+/* Operand of SUBSTRING: the parts between the stars, each with its NUL; the first and the last may
+ * be empty, and then stand for a star at that end. */
 struct node {
 	uint8_t  kind;    /* enum node_kind */
 	uint16_t next;    /* index behind this node and all below it */
@@ -240,8 +240,8 @@ static bool parse_filter(struct parser *p)
 	return true;
 }
 
-/* Each node begins with a '('. A comparison stores its key and its operand, each with a NUL, and has
- * at least '(', an operator and ')' beside them: there is never more to store than to read. */
+/* Each node begins with a '('. A comparison stores its key and its operand, each with a NUL, and
+ * has at least '(', an operator and ')' beside them: there is never more to store than to read. */
 static struct ldap_filter *new_filter(const char *text, size_t len)
 {
 	struct ldap_filter *f;
@@ -344,7 +344,7 @@ static bool match_string(const struct node *n, const char *operand, const char *
 	}
 }
 
-/* Blanks around the number are let pass; anything else, and what 64 bits do not hold, is no number. */
+/* Blanks around the number are let pass. What 64 bits do not hold is no number. */
 static bool match_integer(const struct node *n, const char *operand, int64_t value)
 {
 	long long number;

@@ -25,5 +25,6 @@ typedef bool (*ldap_lookup_cb)(void *map, const char *key, size_t i, struct ldap
 
 /* NULL if text is no filter; err (may be NULL) then says why and where. Free with ldap_free. */
 struct ldap_filter *ldap_parse(const char *text, char *err, size_t err_size);
+
 bool ldap_match(const struct ldap_filter *f, ldap_lookup_cb lookup, void *map);
 void ldap_free(struct ldap_filter *f); /* NULL is fine */

@@ -91,7 +91,7 @@ static void add_head(struct line *l, enum log_level level, uint64_t request)
 		                         (unsigned long long)request);
 }
 
-/* Octets of the well-formed UTF-8 sequence at p that is no control character; 0 if there is none. */
+/* Octets of the well-formed UTF-8 sequence at p; 0 if there is none, or it is a control. */
 static size_t printable_utf8(const unsigned char *p, size_t n)
 {
 	size_t   len = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -200,12 +200,12 @@ void log_printf(enum log_level level, uint64_t request, const char *format, ...)
 	log_ring_put(STDERR_FILENO, line.bytes, line.n);
 }
 
-static void tell_dropped(uint64_t lost)
+static void tell_dropped(uint64_t lost, uint64_t total)
 {
 	struct line line;
 	char        text[128];
 	int n = snprintf(text, sizeof(text), "%llu log lines were lost, %llu since the start",
-	                 (unsigned long long)lost, (unsigned long long)log_ring_dropped());
+	                 (unsigned long long)lost, (unsigned long long)total);
 
 	add_head(&line, LOG_LEVEL_WARNING, 0);
 	add_text(&line, text, (size_t)n, false);

@@ -2,7 +2,7 @@
  * (counted, and told later), never a loop.
  *
  * A line is logfmt on stderr:
- *    2026-11-30T16:20:05.123456Z level=warning process=repo pid=71 request=8f3a... msg="..." key=value
+ *    2026-11-30T16:20:05.123456Z level=warning process=repo pid=71 request=8f3a... msg="..."
  * The function that ends an operation logs it, once, with the request id, the principal and the
  * reason; libraries return and do not log. */
 #pragma once
@@ -10,7 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level {
+	LOG_LEVEL_ERROR = 3,
+	LOG_LEVEL_WARNING = 4,
+	LOG_LEVEL_INFO = 6,
+	LOG_LEVEL_DEBUG = 7,
+};
 
 /* Before log_start every line is written at once by the caller. process: static text. */
 void log_init(const char *process, enum log_level max);

@@ -13,8 +13,8 @@
  *
  * Waking: the writer sleeps without limit only after 10 ms without a line. While lines flow it naps
  * for 10 ms between rounds and no producer makes a system call, unless the ring is half full.
- * Going to sleep is store state, then look at head; a producer moves head, then looks at state. Both
- * are sequentially consistent, so one of them sees the other.
+ * Going to sleep is store state, then look at head; a producer moves head, then looks at state.
+ * Both are sequentially consistent, so one of them sees the other.
  *
  * Owns: the ring, the thread. Runs in: any thread; the child of a fork starts with DIRECT.
  * Fails with: a line that finds no room, or whose descriptor fails, is counted.
@@ -67,10 +67,11 @@ static struct {
 	atomic_bool      stopping; /* write what is there, then end */
 	_Atomic uint64_t dropped;
 	pthread_t        thread;
-	void (*tell)(uint64_t lost);
+	void (*tell)(uint64_t lost, uint64_t total);
+	uint64_t told, told_us; /* how many losses were told, and when; the writer's */
 } ring;
 
-/* Lines for one descriptor, collected so that they leave in few system calls. Writer thread only. */
+/* Lines for one descriptor, collected to leave in few system calls. Writer thread only. */
 static struct {
 	int      fd;
 	size_t   n;
@@ -156,10 +157,9 @@ static bool write_lines(int fd, const char *p, size_t n)
 	return true;
 }
 
-void log_ring_write_now(int fd, const char *line, size_t n)
+bool log_ring_write_now(int fd, const char *line, size_t n)
 {
-	if (!write_lines(fd, line, n))
-		count_dropped(1);
+	return write_lines(fd, line, n);
 }
 
 static void flush_batch(void)
@@ -243,21 +243,20 @@ static void rest(enum writer_state how)
 	atomic_store(&ring.state, WRITER_AWAKE);
 }
 
-static void tell_dropped(uint64_t *told, uint64_t *told_us, bool at_once)
+static void tell_dropped(bool at_once)
 {
 	uint64_t dropped = log_ring_dropped(), now = clock_mono_us();
 
-	if (dropped == *told || (!at_once && now - *told_us < TELL_US))
+	if (dropped == ring.told || (!at_once && now - ring.told_us < TELL_US))
 		return;
-	ring.tell(dropped - *told);
-	*told = log_ring_dropped(); /* a report that could not be written is not repeated */
-	*told_us = now;
+	ring.tell(dropped - ring.told, dropped);
+	ring.told = dropped;
+	ring.told_us = now;
 }
 
 static void *run_writer(void *arg)
 {
-	uint64_t told = log_ring_dropped(), told_us = 0;
-	bool     stopping;
+	bool stopping;
 
 	(void)arg;
 	do {
@@ -265,9 +264,9 @@ static void *run_writer(void *arg)
 
 		stopping = atomic_load(&ring.stopping);
 		any = drain();
-		tell_dropped(&told, &told_us, stopping);
+		tell_dropped(stopping);
 		if (!stopping)
-			rest(any || log_ring_dropped() != told ? WRITER_NAPS : WRITER_SLEEPS);
+			rest(any || log_ring_dropped() != ring.told ? WRITER_NAPS : WRITER_SLEEPS);
 	} while (!stopping);
 	return NULL;
 }
@@ -347,7 +346,8 @@ void log_ring_put(int fd, const char *line, size_t n)
 		put_record(fd, line, is_cut ? LOG_LINE_MAX : n, is_cut);
 		break;
 	case RING_DIRECT:
-		log_ring_write_now(fd, line, n);
+		if (!log_ring_write_now(fd, line, n))
+			count_dropped(1);
 		break;
 	case RING_DEAD:
 		count_dropped(1);
@@ -363,6 +363,7 @@ static void on_forked(void)
 {
 	atomic_store(&ring.mode, RING_DIRECT);
 	atomic_store(&ring.dropped, 0);
+	ring.told = ring.told_us = 0;
 }
 
 static void register_fork_handler(void)
@@ -396,7 +397,7 @@ static void renew_ring(void)
 }
 
 /* All signals stay with the other threads; a broken pipe is then an error of write. */
-void log_ring_start(void (*tell)(uint64_t lost))
+void log_ring_start(void (*tell)(uint64_t lost, uint64_t total))
 {
 	pthread_attr_t attr;
 	sigset_t       all, before;

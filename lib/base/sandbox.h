@@ -1,12 +1,12 @@
 /* sandbox.h - what a process gives up once it is set up: its user, new privileges, core dumps,
- * system calls. Each step is fatal when it fails: a process that cannot be confined does not run. */
+ * system calls. Each step is fatal when it fails: what cannot be confined does not run. */
 #pragma once
 
 /* Becomes that user with its own group and no others, if started by root; otherwise stays who it
  * is. NULL or "": stays. Sets PR_SET_PDEATHSIG anew afterwards if it was set (setuid clears it). */
 void sandbox_become(const char *user);
-/* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0, unless BOARDWALK_SANITIZED: LeakSanitizer is
- * such another), no new privileges. */
+/* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0, unless BOARDWALK_SANITIZED: LeakSanitizer
+ * is such another), no new privileges. */
 void sandbox_harden(void);
 /* Is killed when the parent dies, and ends at once if it dies during the call. For children of the
  * supervisor and for workers. */

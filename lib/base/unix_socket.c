@@ -1,7 +1,8 @@
 /* unix_socket.c - the sockets between the processes of a node.
  *
  * Owns: nothing; descriptors pass to the caller. Runs in: any process; never blocks, but for a
- * moment's lock in unix_listen. Fails with: -1 and errno. Tests: tests/unit/base/unix_socket_test.c. */
+ * moment's lock in unix_listen. Fails with: -1 and errno.
+ * Tests: tests/unit/base/unix_socket_test.c. */
 #include "unix_socket.h"
 
 #include <errno.h>

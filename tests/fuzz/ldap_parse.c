@@ -1,5 +1,5 @@
-/* Fuzz target: lib/base/ldap.c. The input is a filter. What is refused has a reason; what is accepted
- * matches a map the same way twice, and the other way round inside "(!...)". */
+/* Fuzz target: lib/base/ldap.c. The input is a filter. What is refused has a reason; what is
+ * accepted matches a map the same way twice, and the other way round inside "(!...)". */
 #include <base/ldap.h>
 #include <stdlib.h>
 #include <string.h>
