@@ -19,8 +19,6 @@
 
 #include "cluster.h"
 
-extern char **environ;
-
 /* Passed on to every child if they are set. */
 static const char *const passed[] = { "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS" };
 

@@ -29,8 +29,6 @@
 
 #define PATH_OF_IMAGE "PATH=/opt/boardwalk/bin:/usr/bin:/bin"
 
-extern char **environ;
-
 /* In a container _exit, so that nobody takes it for the test itself. */
 static pid_t test_process;
 

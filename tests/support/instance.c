@@ -29,8 +29,6 @@
 
 #include "http.h"
 
-extern char **environ;
-
 __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
 {
 	int     error = errno;
