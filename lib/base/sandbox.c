@@ -12,6 +12,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -104,6 +105,8 @@ void sandbox_become(const char *user)
 	if (setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid) != 0)
 		fatal("becoming user %s", user);
 	verify_no_way_back(pw);
+	if (setenv("HOME", pw->pw_dir, 1) != 0) /* libpq looks for certificates there */
+		fatal("HOME");
 	if (death_signal != 0)
 		set_death_signal(death_signal, parent);
 }

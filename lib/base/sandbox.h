@@ -3,7 +3,8 @@
 #pragma once
 
 /* Becomes that user with its own group and no others, if started by root; otherwise stays who it
- * is. NULL or "": stays. Sets PR_SET_PDEATHSIG anew afterwards if it was set (setuid clears it). */
+ * is. NULL or "": stays. HOME becomes that user's. Sets PR_SET_PDEATHSIG anew afterwards if it was
+ * set (setuid clears it). */
 void sandbox_become(const char *user);
 /* No core dumps, no ptrace by others (PR_SET_DUMPABLE 0, unless BOARDWALK_SANITIZED: LeakSanitizer
  * is such another), no new privileges. */
