@@ -109,6 +109,7 @@ static void ask(struct conn *c, const struct wire_question *q, enum ask_kind kin
 
 	question->kind = kind;
 	question->q = *q;
+	question->now_us = now_us(a);
 	question->who = speaker(c, q, handle, sequence);
 	if (question->who == NULL)
 		return;

@@ -60,6 +60,7 @@ struct resources {
 	struct resources_settings settings; /* strings borrowed */
 	struct fetches            held;
 	bool                      current;
+	uint64_t                  vouched_until_us;
 	uint64_t                  types_counter, acl_counter; /* sent with each answer */
 	unsigned                  n_waiting;
 	struct buf                scratch;

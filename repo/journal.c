@@ -4,7 +4,8 @@
  * before: exactly those whose transactions have ended in between, in whatever order they drew their
  * numbers. Whoever comes up anew, was away for long, or has too much to read forgets everything.
  * After a crash of the server transaction ids may be given out twice; so a lost connection, too,
- * means to forget.
+ * means to forget. If a reading takes long, or we were stopped, nothing is answered until one has
+ * ended: others may be writing.
  * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is newer
  * than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c. */
 #include "journal.h"
@@ -19,6 +20,7 @@
 #define PRUNE_TURNS 240u /* once a minute */
 #define MAX_QUERIES 16u
 #define MAX_ROWS    4096u       /* of one reading */
+#define MAX_LATE_US 2000000u    /* without a reading: nothing is vouched for any more */
 #define MAX_AWAY_US 3000000000u /* 50 minutes: rows are pruned after an hour */
 
 enum query {
@@ -197,6 +199,7 @@ static void on_news(void *arg, int err, const struct pg_rows *rows)
 	free(j->snapshot);
 	j->snapshot = xstrdup(pg_text(rows, 0, 0).p);
 	j->read_at_us = now;
+	resources_vouch_until(j->r, now + MAX_LATE_US);
 	if (j->rung)
 		read_news(j);
 }
@@ -257,6 +260,7 @@ static void on_down(struct pg *pg, const char *reason)
 	j->snapshot = NULL;
 	j->has_entries = j->has_types = j->want_entries = j->want_types = j->rung = false;
 	resources_set_current(j->r, false);
+	resources_forget_all(j->r);
 }
 
 static void on_notify(struct pg *pg, const char *channel)

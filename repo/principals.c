@@ -13,12 +13,15 @@
 struct principals_table {
 	struct principals *buckets[N_BUCKETS];
 	uint64_t           last_number;
-	unsigned           n;
+	unsigned           n, sweep_at;
 };
 
 struct principals_table *principals_table_new(void)
 {
-	return xcalloc(1, sizeof(struct principals_table));
+	struct principals_table *t = xcalloc(1, sizeof(*t));
+
+	t->sweep_at = SPARE;
+	return t;
 }
 
 /* Frees the sets nobody uses; all: complains if there are others. */
@@ -111,8 +114,10 @@ static struct principals *add(struct principals_table *t, const struct handle *h
 {
 	struct principals *p = xmalloc(sizeof(*p) + h->n_principals * sizeof(p->ids[0]));
 
-	if (t->n >= SPARE)
+	if (t->n >= t->sweep_at) {
 		sweep(t, false);
+		t->sweep_at = t->n + SPARE; /* if most are in use, do not look at them each time */
+	}
 	*p = (struct principals){
 		.number = ++t->last_number,
 		.hash = hash,

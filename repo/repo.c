@@ -189,7 +189,7 @@ static void on_current(void *arg)
 	struct repo *repo = arg;
 
 	if (repo->answers != NULL) {
-		log_info(0, "serving again, with an empty cache");
+		log_info(0, "serving again");
 		return;
 	}
 	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys,

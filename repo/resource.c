@@ -98,7 +98,7 @@ static enum ask_step resolve(struct resources *r, struct ask *ask)
 
 static void run(struct resources *r, struct ask *ask)
 {
-	if (!r->current)
+	if (!r->current || ask->question.now_us > r->vouched_until_us)
 		ask_fail(r, ask, BW_EGONE);
 	else if (ask->rounds++ == MAX_ROUNDS)
 		ask_fail(r, ask, BW_EBUSY);
@@ -119,6 +119,7 @@ void resources_ask(struct resources *r, struct asker *asker, const struct ask_qu
 
 void ask_again(struct resources *r, struct ask *ask, int err)
 {
+	ask->question.now_us = clock_boot_us();
 	if (ask->asker == NULL)
 		ask_end(r, ask);
 	else if (err != BW_OK)
@@ -160,12 +161,10 @@ void resources_set_current(struct resources *r, bool current)
 	if (r->current == current)
 		return;
 	r->current = current;
-	if (current) {
+	if (current)
 		r->settings.on_current(r->settings.arg);
-		return;
-	}
-	cache_invalidate_all(r->cache);
-	fetch_release_held(r, BW_EGONE);
+	else
+		fetch_release_held(r, BW_EGONE);
 }
 
 void resources_changed(struct resources *r, struct bw_str path, bool subtree)
@@ -173,6 +172,11 @@ void resources_changed(struct resources *r, struct bw_str path, bool subtree)
 	if (type_is_below_search_path(r->types, path))
 		r->types_counter++;
 	cache_invalidate(r->cache, path, subtree);
+}
+
+void resources_vouch_until(struct resources *r, uint64_t until_us)
+{
+	r->vouched_until_us = until_us;
 }
 
 struct acl *resources_acl(struct resources *r)

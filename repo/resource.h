@@ -30,6 +30,7 @@ struct ask_question {
 	enum ask_kind        kind;
 	struct wire_question q;
 	struct principals   *who;
+	uint64_t             now_us; /* CLOCK_BOOTTIME */
 	struct bw_str        path;
 	struct bw_str        after; /* CHILDREN: name of the child before the page, or absent */
 	unsigned             max;   /* CHILDREN: 1 to 256 */
@@ -60,10 +61,11 @@ void asker_gone(struct asker *a);
 
 /* ---- what the journal tells ---- */
 
-/* While false everything is answered BW_EGONE: nobody says what has changed meanwhile. Becoming
- * false forgets all that was read. */
+/* While false everything is answered BW_EGONE: nobody says what has changed meanwhile. */
 void resources_set_current(struct resources *r, bool current);
-/* Becoming current: whatever was read before this moment is forgotten. */
+/* The news have been read; the same holds if that was not said again by then (CLOCK_BOOTTIME). */
+void resources_vouch_until(struct resources *r, uint64_t until_us);
+/* News were missed: whatever was read before this moment is forgotten. */
 void resources_forget_all(struct resources *r);
 void resources_changed(struct resources *r, struct bw_str path, bool subtree);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { ADMIN = 1, EVERYONE = 3 };
 
@@ -323,6 +324,54 @@ Test(journal, server_killed_and_back)
 		cr_assert(clock_mono_us() - began < 2000000, "back after the longest back-off");
 		seen_after_us("/m", value);
 	}
+	end();
+}
+
+/* A server that does not answer, though the connection stands: other nodes may be writing to it. */
+Test(journal, silent_server)
+{
+	struct call call = { .err = BW_OK };
+	uint64_t    began;
+
+	begin();
+	cr_assert(shows("/m", "0"));
+	test_postgres_pause(w.server, true);
+	began = clock_mono_us();
+	while (call.err == BW_OK) {
+		world_turn(&w);
+		client_get(&c, &call, NULL, 0, as_admin, BW_STR("/m"));
+		call_wait(&w, &call);
+		call_done(&call);
+		cr_assert(clock_mono_us() - began < 4000000, "still answered after 4 s");
+	}
+	cr_assert_eq(call.err, BW_EGONE);
+	test_postgres_pause(w.server, false);
+	seen_after_us("/m", "0");
+	set("/m", 1);
+	seen_after_us("/m", "1");
+	cr_assert_eq(w.times_current, 1, "the connection stood");
+	end();
+}
+
+/* We were stopped: what is in the cache may be out of date by as long, whoever asks first. */
+Test(journal, stopped_for_a_while)
+{
+	struct call call;
+	uint64_t    began;
+
+	begin();
+	cr_assert(shows("/m", "0"));
+	world_turn(&w);
+	set("/m", 1);
+	began = clock_mono_us();
+	while (clock_mono_us() - began < 2500000) /* the loop does not run */
+		usleep(100000);
+	client_get(&c, &call, NULL, 0, as_admin, BW_STR("/m"));
+	call_wait(&w, &call);
+	cr_assert(call.err == BW_EGONE || (call.err == BW_OK && call.answer[call.n - 2] == '1'),
+	          "an answer from before: %d", call.err);
+	call_done(&call);
+	seen_after_us("/m", "1");
 	end();
 }
 
