@@ -35,8 +35,8 @@ static int on_req(h2o_handler_t *self, h2o_req_t *req)
 	req->res.status = answer.status;
 	req->res.reason = answer.reason;
 	req->res.content_length = answer.body.len;
-	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, answer.type.base,
-	               answer.type.len);
+	h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL,
+	               answer.type.base, answer.type.len);
 	h2o_add_header_by_str(&req->pool, &req->res.headers, H2O_STRLIT("x-request-id"), 0, NULL,
 	                      H2O_STRLIT("0123456789abcdef"));
 	h2o_start_response(req, &generator);
@@ -57,7 +57,8 @@ static void on_accept(h2o_socket_t *listener, const char *err)
 
 static int listen_on(uint16_t port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port),
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		                  .sin_port = htons(port),
 		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int                on = 1;
@@ -92,9 +93,12 @@ static void serve(int fd)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "port", required_argument, NULL, 'p' },   { "status", required_argument, NULL, 's' },
-		{ "reason", required_argument, NULL, 'r' }, { "body", required_argument, NULL, 'b' },
-		{ "type", required_argument, NULL, 't' },   { NULL, 0, NULL, 0 },
+		{ "port", required_argument, NULL, 'p' },
+		{ "status", required_argument, NULL, 's' },
+		{ "reason", required_argument, NULL, 'r' },
+		{ "body", required_argument, NULL, 'b' },
+		{ "type", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 },
 	};
 	const char *body = "Hello World", *type = "text/plain;charset=utf-8";
 	int         port = 8090, listener, c;
@@ -118,7 +122,8 @@ int main(int argc, char **argv)
 			break;
 		default:
 			fputs("usage: raw [--port N] [--status N] [--reason TEXT] [--body TEXT]"
-			      " [--type TYPE]\n", stderr);
+			      " [--type TYPE]\n",
+			      stderr);
 			return 2;
 		}
 	}

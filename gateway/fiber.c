@@ -45,16 +45,16 @@ extern struct transfer jump_fcontext(fcontext_t to, void *data);
 extern fcontext_t      make_fcontext(void *top, size_t size, void (*fn)(struct transfer));
 
 struct fiber {
-	fcontext_t           self;    /* where it goes on, while suspended */
-	fcontext_t           caller;  /* where fiber_suspend returns to, while running */
-	struct fiber        *resumer; /* who runs it; NULL: the loop */
+	fcontext_t    self;    /* where it goes on, while suspended */
+	fcontext_t    caller;  /* where fiber_suspend returns to, while running */
+	struct fiber *resumer; /* who runs it; NULL: the loop */
 	void (*fn)(void *arg);
-	void                *arg;
-	const char          *name;
+	void       *arg;
+	const char *name;
 	const char *volatile note;
-	uint8_t             *mapping;
-	bool                 dirty; /* used since it was trimmed */
-	bool                 ended;
+	uint8_t *mapping;
+	bool     dirty; /* used since it was trimmed */
+	bool     ended;
 #ifdef BOARDWALK_SANITIZED
 	void       *fake, *caller_fake; /* of the sanitizer, kept over a switch */
 	const void *caller_bottom;
@@ -63,7 +63,7 @@ struct fiber {
 };
 
 static struct {
-	struct fiber **idle; /* last in, first out: the low end is the idlest */
+	struct fiber **idle;        /* last in, first out: the low end is the idlest */
 	size_t         n_idle, low; /* low: the least n_idle since the last trim */
 	size_t         n_all, max;
 } pool;
@@ -79,9 +79,10 @@ static void arrive(void *saved, const void **ret_bottom, size_t *ret_size)
 {
 	__sanitizer_finish_switch_fiber(saved, ret_bottom, ret_size);
 }
-#define LEAVE_TO_FIBER(f) leave(&(f)->caller_fake, (f)->mapping + GUARD_SIZE, STACK_SIZE)
+#define LEAVE_TO_FIBER(f)  leave(&(f)->caller_fake, (f)->mapping + GUARD_SIZE, STACK_SIZE)
 #define BACK_FROM_FIBER(f) arrive((f)->caller_fake, NULL, NULL)
-#define LEAVE_TO_CALLER(f) leave((f)->ended ? NULL : &(f)->fake, (f)->caller_bottom, (f)->caller_size)
+#define LEAVE_TO_CALLER(f) \
+	leave((f)->ended ? NULL : &(f)->fake, (f)->caller_bottom, (f)->caller_size)
 #define BACK_ON_FIBER(f) arrive((f)->fake, &(f)->caller_bottom, &(f)->caller_size)
 #else
 #define LEAVE_TO_FIBER(f)  ((void)(f))
@@ -95,8 +96,8 @@ static struct fiber *stack_map(void)
 	uint8_t      *p;
 	struct fiber *f;
 
-	p = mmap(NULL, MAPPING_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-	         -1, 0);
+	p = mmap(NULL, MAPPING_SIZE, PROT_NONE,
+	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	if (mprotect(p + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) != 0) {

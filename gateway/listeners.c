@@ -30,8 +30,8 @@ struct address {
 /* "127.0.0.1:8080", "[::1]:8080", "*:8080". setting: its name, for the message. */
 static struct address parse_address(const char *setting, const char *text)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		                  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
+	struct addrinfo  hints = { .ai_socktype = SOCK_STREAM,
+		                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
 	struct addrinfo *found;
 	struct address   ret;
 	char             host[128];
@@ -47,7 +47,8 @@ static struct address parse_address(const char *setting, const char *text)
 		memmove(host, host + 1, n - 2);
 		host[n - 2] = 0;
 	}
-	if (getaddrinfo(strcmp(host, "*") == 0 || n == 0 ? NULL : host, colon + 1, &hints, &found) != 0)
+	if (getaddrinfo(strcmp(host, "*") == 0 || n == 0 ? NULL : host, colon + 1, &hints,
+	                &found) != 0)
 		fatalx("%s: \"%s\" is not ADDRESS:PORT", setting, text);
 	memcpy(&ret.sa, found->ai_addr, found->ai_addrlen);
 	ret.len = found->ai_addrlen;

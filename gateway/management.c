@@ -136,7 +136,7 @@ static void serve_live(struct bw_req *req)
 static const struct metric {
 	const char *name, *type, *help;
 	size_t      offset;
-	bool        wide; /* 64 bits */
+	bool        wide;  /* 64 bits */
 	const char *label; /* besides worker */
 } metrics[] = {
 	{ "boardwalk_requests_total", "counter", "Requests received.", FIELD64(requests), NULL },
@@ -145,16 +145,21 @@ static const struct metric {
 	{ "boardwalk_responses_total", NULL, NULL, FIELD64(responses[3]), ",class=\"3xx\"" },
 	{ "boardwalk_responses_total", NULL, NULL, FIELD64(responses[4]), ",class=\"4xx\"" },
 	{ "boardwalk_responses_total", NULL, NULL, FIELD64(responses[5]), ",class=\"5xx\"" },
-	{ "boardwalk_requests_in_flight", "gauge", "Requests being served.", FIELD32(in_requests), NULL },
-	{ "boardwalk_connections_total", "counter", "Connections accepted.", FIELD64(connections), NULL },
-	{ "boardwalk_connections_open", "gauge", "Connections open.", FIELD64(connections_open), NULL },
+	{ "boardwalk_requests_in_flight", "gauge", "Requests being served.", FIELD32(in_requests),
+	  NULL },
+	{ "boardwalk_connections_total", "counter", "Connections accepted.", FIELD64(connections),
+	  NULL },
+	{ "boardwalk_connections_open", "gauge", "Connections open.", FIELD64(connections_open),
+	  NULL },
 	{ "boardwalk_requests_aborted_total", "counter",
 	  "Requests whose client left or whose time was up.", FIELD64(aborted), NULL },
 	{ "boardwalk_requests_refused_total", "counter",
-	  "Requests refused at the edge for their framing, size or target.", FIELD64(refused), NULL },
-	{ "boardwalk_handles_open", "gauge", "Resolver handles not closed yet.", FIELD64(handles_open),
+	  "Requests refused at the edge for their framing, size or target.", FIELD64(refused),
 	  NULL },
-	{ "boardwalk_peers_ready", "gauge", "1 while auth and repo have greeted.", FIELD32(ready), NULL },
+	{ "boardwalk_handles_open", "gauge", "Resolver handles not closed yet.",
+	  FIELD64(handles_open), NULL },
+	{ "boardwalk_peers_ready", "gauge", "1 while auth and repo have greeted.", FIELD32(ready),
+	  NULL },
 };
 
 static uint64_t value_of(const struct shared_worker *w, const struct metric *m)
@@ -172,23 +177,27 @@ static void serve_metrics(struct bw_req *req)
 	struct buf           b;
 
 	buf_init(&b);
-	buf_printf(&b, "# HELP boardwalk_build_info What runs here.\n"
-	               "# TYPE boardwalk_build_info gauge\n"
-	               "boardwalk_build_info{version=\"" BOARDWALK_VERSION "\"} 1\n"
-	               "# HELP boardwalk_worker_restarts_total Workers replaced after they died.\n"
-	               "# TYPE boardwalk_worker_restarts_total counter\n"
-	               "boardwalk_worker_restarts_total %llu\n",
+	buf_printf(&b,
+	           "# HELP boardwalk_build_info What runs here.\n"
+	           "# TYPE boardwalk_build_info gauge\n"
+	           "boardwalk_build_info{version=\"" BOARDWALK_VERSION "\"} 1\n"
+	           "# HELP boardwalk_worker_restarts_total Workers replaced after they died.\n"
+	           "# TYPE boardwalk_worker_restarts_total counter\n"
+	           "boardwalk_worker_restarts_total %llu\n",
 	           (unsigned long long)atomic_load_explicit(&s->restarts, memory_order_relaxed));
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
 		const struct metric *m = &metrics[i];
 
 		if (m->help != NULL)
-			buf_printf(&b, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+			buf_printf(&b, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+			           m->type);
 		for (uint32_t w = 0; w < s->n_workers; w++)
-			buf_printf(&b, "%s{worker=\"%u\"%s} %llu\n", m->name, w, m->label ? m->label : "",
+			buf_printf(&b, "%s{worker=\"%u\"%s} %llu\n", m->name, w,
+			           m->label ? m->label : "",
 			           (unsigned long long)value_of(&s->worker[w], m));
 	}
-	response_header(req, "content-type", BW_STR("text/plain; version=0.0.4; charset=utf-8"), true);
+	response_header(req, "content-type", BW_STR("text/plain; version=0.0.4; charset=utf-8"),
+	                true);
 	response_write(req, buf_data(&b), buf_size(&b));
 	buf_done(&b);
 }
@@ -217,7 +226,8 @@ void management_serve(struct bw_req *req)
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
 		if (!bw_str_eq(req->path, pages[i].path))
 			continue;
-		if (bw_str_eq(req->method, BW_STR("GET")) || bw_str_eq(req->method, BW_STR("HEAD"))) {
+		if (bw_str_eq(req->method, BW_STR("GET")) ||
+		    bw_str_eq(req->method, BW_STR("HEAD"))) {
 			pages[i].serve(req);
 			return;
 		}

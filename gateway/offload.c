@@ -152,7 +152,9 @@ static void cancel_sleep(struct req_wait *w)
 
 int offload_sleep_ms(struct bw_req *req, unsigned ms)
 {
-	struct sleeper s = { .wait.cancel = cancel_sleep, .timer.on_due = on_sleep_due, .req = req };
+	struct sleeper s = { .wait.cancel = cancel_sleep,
+		             .timer.on_due = on_sleep_due,
+		             .req = req };
 
 	loop_timer_link(&s.timer, ms);
 	return request_park(req, &s.wait);

@@ -29,12 +29,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_US      1000000u
-#define HANG_US      5000000u
-#define KILL_US      1000000u
-#define BACKOFF_US   100000u  /* doubled with every death */
+#define LOOK_US        1000000u
+#define HANG_US        5000000u
+#define KILL_US        1000000u
+#define BACKOFF_US     100000u /* doubled with every death */
 #define MAX_BACKOFF_US 5000000u
-#define WELL_US      10000000u /* who lived so long starts again without a wait */
+#define WELL_US        10000000u /* who lived so long starts again without a wait */
 
 struct child {
 	pid_t    pid; /* 0: absent */
@@ -50,15 +50,18 @@ struct parent {
 	struct child                  *children;
 	sigset_t                       signals, inherited;
 	enum { RUN, DRAIN, AT_ONCE } mode;
-	int                            status;
+	int status;
 };
 
 /* In the child: only its own socket stays open, and signals are its own business. */
 static void become_worker(struct parent *p, uint32_t index, pid_t parent)
 {
-	struct worker w = { .settings = p->settings, .shared = p->shared, .index = index,
+	struct worker w = { .settings = p->settings,
+		            .shared = p->shared,
+		            .index = index,
 		            .public_fd = p->listeners->public_fds[index],
-		            .management_fd = p->listeners->management_fd, .parent = parent };
+		            .management_fd = p->listeners->management_fd,
+		            .parent = parent };
 	int           status;
 
 	for (uint32_t i = 0; i < p->listeners->n; i++)
@@ -172,8 +175,8 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	if (turn_us < c->started_us) /* of its predecessor */
 		turn_us = c->started_us;
 	if (atomic_load(&s->in_requests) > 0 && now_us > turn_us + HANG_US) {
-		log_error(0, "worker %u (pid %d) has not turned its loop for %llu ms: aborting it", index,
-		          (int)c->pid, (unsigned long long)((now_us - turn_us) / 1000));
+		log_error(0, "worker %u (pid %d) has not turned its loop for %llu ms: aborting it",
+		          index, (int)c->pid, (unsigned long long)((now_us - turn_us) / 1000));
 		c->aborted_us = now_us;
 		kill(c->pid, SIGABRT);
 	}

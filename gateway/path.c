@@ -27,11 +27,13 @@ enum octet {
 	WORK, /* % or ; */
 };
 
-static const unsigned char octet_class[256] = {
-	['!' ... '"'] = PLAIN, ['$'] = PLAIN,         ['%'] = WORK,  ['&' ... '-'] = PLAIN,
-	['.'] = DOT,           ['/'] = SLASH,         ['0' ... ':'] = PLAIN,
-	[';'] = WORK,          ['<' ... '['] = PLAIN, [']' ... '~'] = PLAIN,
-};
+static const unsigned char
+	octet_class[256] = {
+		['!' ... '"'] = PLAIN, ['$'] = PLAIN, ['%'] = WORK,
+		['&' ... '-'] = PLAIN, ['.'] = DOT,   ['/'] = SLASH,
+		['0' ... ':'] = PLAIN, [';'] = WORK,  ['<' ... '['] = PLAIN,
+		[']' ... '~'] = PLAIN,
+	};
 
 /* 1: canonical as it stands; 0: needs work; -1: never allowed. */
 static int scan(struct bw_str path)
@@ -230,8 +232,8 @@ static bool is_port(struct bw_str s)
 }
 
 static const bool is_host_octet[256] = {
-	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
-	['-'] = true, ['.'] = true, ['_'] = true, ['~'] = true,
+	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['-'] = true,
+	['.'] = true,         ['_'] = true,         ['~'] = true,
 };
 
 bool path_is_authority(struct bw_str s)
@@ -243,7 +245,8 @@ bool path_is_authority(struct bw_str s)
 	if (s.p[0] == '[') {
 		size_t colons = 0;
 
-		for (i = 1; i < s.n && (hex_digit(s.p[i]) >= 0 || s.p[i] == ':' || s.p[i] == '.'); i++)
+		for (i = 1; i < s.n && (hex_digit(s.p[i]) >= 0 || s.p[i] == ':' || s.p[i] == '.');
+		     i++)
 			colons += s.p[i] == ':';
 		if (i == s.n || s.p[i] != ']' || colons < 2)
 			return false;

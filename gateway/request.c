@@ -94,7 +94,8 @@ static const char *strstate(enum req_state s)
 
 void request_set_state(struct bw_req *req, enum req_state to)
 {
-	static const unsigned allowed[] = { /* from -> set of to */
+	static const unsigned allowed[] = {
+		/* from -> set of to */
 		[REQ_NEW] = 1u << REQ_SERVING | 1u << REQ_RESPONDING,
 		[REQ_SERVING] = 1u << REQ_PARKED | 1u << REQ_RESPONDING,
 		[REQ_PARKED] = 1u << REQ_SERVING,
@@ -103,7 +104,8 @@ void request_set_state(struct bw_req *req, enum req_state to)
 	};
 
 	if (!(allowed[req->state] & 1u << to))
-		fatalx("request %s: from %s to %s", req->id_text, strstate(req->state), strstate(to));
+		fatalx("request %s: from %s to %s", req->id_text, strstate(req->state),
+		       strstate(to));
 	req->state = to;
 }
 

@@ -48,56 +48,56 @@ struct bw_req {
 	struct fiber    *fiber;
 	struct req_wait *wait;
 	uint64_t         id;
-	char             id_text[17]; /* 16 hexadecimal digits */
+	char             id_text[17];             /* 16 hexadecimal digits */
 	uint64_t         started_us, deadline_us; /* clock_mono_us; deadline 0: none */
 	struct arena     arena;
 
 	/* head: http, copied at the start */
-	struct bw_str        method;
-	struct bw_str        uri;    /* raw path as sent, without query */
-	struct bw_str        query;  /* absent without '?' */
-	struct bw_str        path;   /* canonical: decoded, dots resolved, parameters cut */
-	struct bw_str        params; /* path parameters cut off, raw, each with its ';', joined */
-	struct bw_str        scheme, host, remote_addr;
+	struct bw_str         method;
+	struct bw_str         uri;    /* raw path as sent, without query */
+	struct bw_str         query;  /* absent without '?' */
+	struct bw_str         path;   /* canonical: decoded, dots resolved, parameters cut */
+	struct bw_str         params; /* path parameters cut off, raw, each with its ';', joined */
+	struct bw_str         scheme, host, remote_addr;
 	struct bw_res_header *headers; /* of the request */
-	size_t               n_headers;
-	bool                 management; /* came in on the management listener */
-	bool                 http10;
-	uint64_t             body_length;
-	const uint8_t       *body_in; /* libh2o's memory; NULL without a body and once it is gone */
+	size_t                n_headers;
+	bool                  management; /* came in on the management listener */
+	bool                  http10;
+	uint64_t              body_length;
+	const uint8_t *body_in; /* libh2o's memory; NULL without a body and once it is gone */
 
 	/* response: request.c; sent by http */
-	int                  status;
-	bool                 committed; /* head handed to the transport */
-	bool                 flush;     /* parked until the transport has taken what is in body */
-	bool                 closed;    /* sendError or forward: later writes are ignored */
+	int                   status;
+	bool                  committed; /* head handed to the transport */
+	bool                  flush;     /* parked until the transport has taken what is in body */
+	bool                  closed;    /* sendError or forward: later writes are ignored */
 	struct bw_res_header *res_headers;
-	size_t               n_res_headers, cap_res_headers;
-	struct buf           body;      /* not sent yet */
-	uint64_t             body_sent;
-	bool                 head_only; /* HEAD: the body is counted and dropped */
-	int                  error_status; /* sendError, 0: none */
-	struct bw_str        error_text;
-	struct bw_str        error_name;   /* bw_req_fail */
-	bool                 truncated;    /* failed after commit: the connection must not end cleanly */
+	size_t                n_res_headers, cap_res_headers;
+	struct buf            body; /* not sent yet */
+	uint64_t              body_sent;
+	bool                  head_only;    /* HEAD: the body is counted and dropped */
+	int                   error_status; /* sendError, 0: none */
+	struct bw_str         error_text;
+	struct bw_str         error_name; /* bw_req_fail */
+	bool truncated; /* failed after commit: the connection must not end cleanly */
 
 	/* dispatch: whiteboard */
-	struct snapshot     *snapshot;
-	enum bw_dispatcher   dispatcher;
-	void                *whiteboard; /* struct dispatch of whiteboard/dispatch.c */
-	struct bw_str        context_path, servlet_path, path_info, servlet_name, pattern, match_value;
-	struct req_attr     *attrs;
+	struct snapshot   *snapshot;
+	enum bw_dispatcher dispatcher;
+	void              *whiteboard; /* struct dispatch of whiteboard/dispatch.c */
+	struct bw_str    context_path, servlet_path, path_info, servlet_name, pattern, match_value;
+	struct req_attr *attrs;
 
 	/* identity: security */
-	struct bw_str        remote_user, auth_type; /* absent for anonymous */
-	struct bw_resolver  *resolver;               /* NULL: this context does no authentication */
-	struct bw_resolver  *resolvers;              /* all of this request, for closing */
+	struct bw_str       remote_user, auth_type; /* absent for anonymous */
+	struct bw_resolver *resolver;               /* NULL: this context does no authentication */
+	struct bw_resolver *resolvers;              /* all of this request, for closing */
 
 	/* resource: engine */
-	struct bw_resource  *resource;
-	struct bw_str        resource_path, selectors, extension, suffix;
+	struct bw_resource *resource;
+	struct bw_str       resource_path, selectors, extension, suffix;
 
-	struct http_req     *http;
+	struct http_req *http;
 };
 
 /* A request with two owners, state NEW, an initialised arena and status 200. */
@@ -117,20 +117,21 @@ void request_on_stop(void (*cb)(struct bw_req *req));
 
 /* On the fiber: parks it until request_wake. BW_OK, or BW_EGONE / BW_ETIME when the request is over
  * (w->cancel has run then). Returns at once with those if it is over already. */
-int  request_park(struct bw_req *req, struct req_wait *w);
+int request_park(struct bw_req *req, struct req_wait *w);
 /* From the loop: runs the fiber on, at once. Only for the wait it is parked in. */
 void request_wake(struct bw_req *req);
 /* From the loop (http): the client is gone, or the deadline has passed. */
 void request_abort(struct bw_req *req, bool late);
 /* BW_OK, BW_EGONE or BW_ETIME. */
-int  request_check(const struct bw_req *req);
+int request_check(const struct bw_req *req);
 
 /* The header of that lower-case name, absent if there is none. */
 struct bw_str request_header(const struct bw_req *req, const char *name);
 /* A copy in the request's arena. */
 struct bw_str request_dup(struct bw_req *req, struct bw_str s);
 /* Copies up to n octets of the body from offset; *ret_n is 0 at its end. BW_EGONE, BW_ETIME. */
-int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size_t n, size_t *ret_n);
+int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size_t n,
+                      size_t *ret_n);
 
 /* ---- response: what the host table's entries of the same name do ---- */
 #define RESPONSE_BUFFER (64u * 1024u) /* a larger body is streamed */

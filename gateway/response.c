@@ -79,10 +79,10 @@ const char *response_reason(int status)
 
 /* Hop-by-hop, or set by the transport. */
 static const struct bw_str reserved_headers[] = {
-	{ "connection", 10 },       { "content-length", 14 },    { "date", 4 },
-	{ "keep-alive", 10 },       { "proxy-connection", 16 },  { "server", 6 },
-	{ "te", 2 },                { "trailer", 7 },            { "transfer-encoding", 17 },
-	{ "upgrade", 7 },           { "x-request-id", 12 },
+	{ "connection", 10 }, { "content-length", 14 },   { "date", 4 },
+	{ "keep-alive", 10 }, { "proxy-connection", 16 }, { "server", 6 },
+	{ "te", 2 },          { "trailer", 7 },           { "transfer-encoding", 17 },
+	{ "upgrade", 7 },     { "x-request-id", 12 },
 };
 
 /* Copies name into the arena in lower case. False: not a name that may be set. */
@@ -138,7 +138,7 @@ static bool is_field_value(struct bw_str v)
 static void append_header(struct bw_req *req, struct bw_str name, struct bw_str value)
 {
 	if (req->n_res_headers == req->cap_res_headers) {
-		size_t cap = req->cap_res_headers ? req->cap_res_headers * 2 : 8;
+		size_t                cap = req->cap_res_headers ? req->cap_res_headers * 2 : 8;
 		struct bw_res_header *grown = arena_alloc(&req->arena, cap * sizeof(*grown));
 
 		if (req->n_res_headers > 0)
@@ -426,8 +426,8 @@ static void append_page(struct bw_req *req, struct buf *b, int status, bool json
 		buf_printf(b, ",\"instance\":\"urn:request:%s\"}\n", req->id_text);
 		return;
 	}
-	buf_printf(b, "<!DOCTYPE html>\n<title>%d %s</title>\n<h1>%d %s</h1>\n", status, reason, status,
-	           reason);
+	buf_printf(b, "<!DOCTYPE html>\n<title>%d %s</title>\n<h1>%d %s</h1>\n", status, reason,
+	           status, reason);
 	if (text.n > 0) {
 		buf_printf(b, "<p>");
 		append_html(b, text);
@@ -446,7 +446,8 @@ void response_builtin_page(struct bw_req *req, int status)
 	response_reset_body(req);
 	req->status = status;
 	response_header(req, "content-type",
-	                json ? BW_STR("application/problem+json") : BW_STR("text/html;charset=utf-8"),
+	                json ? BW_STR("application/problem+json")
+	                     : BW_STR("text/html;charset=utf-8"),
 	                true);
 	if (status == 503) {
 		bool has = false;

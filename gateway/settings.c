@@ -3,7 +3,10 @@
 #include "settings.h"
 
 #define KEY(name, type, field, initial, min, max, help) \
-	{ "gateway." name, type, offsetof(struct gateway_settings, field), initial, min, max, help }
+	{ \
+		"gateway." name, type, offsetof(struct gateway_settings, field), initial, min, \
+			max, help \
+	}
 
 const struct conf_key gateway_keys[] = {
 	KEY("listen", CONF_STRING, listen, "127.0.0.1:8080", 0, 0,
@@ -17,7 +20,8 @@ const struct conf_key gateway_keys[] = {
 	    "socket of boardwalk-auth, at most 107 octets"),
 	KEY("repo_socket", CONF_STRING, repo_socket, "/run/boardwalk/repo/repo.sock", 0, 0,
 	    "socket of boardwalk-repo, at most 107 octets"),
-	KEY("bundles", CONF_STRINGS, bundles, NULL, 0, 0, "shared objects to load at start, in order"),
+	KEY("bundles", CONF_STRINGS, bundles, NULL, 0, 0,
+	    "shared objects to load at start, in order"),
 	KEY("access_log", CONF_STRING, access_log, "\"-\"", 0, 0,
 	    "file of the access log, one line per request; -: standard output, empty: none"),
 	KEY("spool", CONF_STRING, spool, "/var/lib/boardwalk/spool", 0, 0,
@@ -35,7 +39,8 @@ const struct conf_key gateway_keys[] = {
 	KEY("max_target", CONF_SIZE, max_target, "8K", 256, 131072,
 	    "longest request target; beyond it 414"),
 	KEY("request_timeout_ms", CONF_UINT, request_timeout_ms, "30000", 100, 3600000,
-	    "time for a request to be served, and for each part of a streamed answer to be taken; 504"),
+	    "time for a request to be served, and for each part of a streamed answer to be taken; "
+	    "504"),
 	KEY("idle_timeout_ms", CONF_UINT, idle_timeout_ms, "75000", 1000, 3600000,
 	    "time between two requests of a connection"),
 	KEY("head_timeout_ms", CONF_UINT, head_timeout_ms, "10000", 1000, 3600000,
@@ -53,7 +58,8 @@ const size_t gateway_n_keys = sizeof(gateway_keys) / sizeof(gateway_keys[0]);
 
 static const char *const sections[] = { "gateway", "auth", "repo", "boardwalk", NULL };
 
-int gateway_settings_load(const char *file, struct gateway_settings *ret, char *err, size_t err_size)
+int gateway_settings_load(const char *file, struct gateway_settings *ret, char *err,
+                          size_t err_size)
 {
 	*ret = (struct gateway_settings){ 0 };
 	return conf_load(gateway_keys, gateway_n_keys, sections, file, ret, err, err_size);

@@ -3,23 +3,23 @@
 #include <base/conf.h>
 
 struct gateway_settings {
-	char    *listen;            /* "127.0.0.1:8080" */
-	char    *management;        /* "127.0.0.1:8081", or a path: a unix socket */
-	uint64_t workers;           /* 0: as many as cores */
-	char    *user;              /* boardwalk-gateway; empty: stay */
-	char    *auth_socket, *repo_socket;
-	struct conf_list bundles;   /* shared objects to load at start, in order */
-	char    *access_log;        /* file, "-" for stdout, empty: off */
-	char    *spool;             /* folder for large bodies */
-	uint64_t spin_us;
-	uint64_t max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
-	uint64_t max_body, max_head, max_target;
-	uint64_t request_timeout_ms, idle_timeout_ms, head_timeout_ms;
-	bool     anonymous;         /* auth.annonymous: may a path without a rule be read as guest */
-	char    *realm;
+	char            *listen;     /* "127.0.0.1:8080" */
+	char            *management; /* "127.0.0.1:8081", or a path: a unix socket */
+	uint64_t         workers;    /* 0: as many as cores */
+	char            *user;       /* boardwalk-gateway; empty: stay */
+	char            *auth_socket, *repo_socket;
+	struct conf_list bundles;    /* shared objects to load at start, in order */
+	char            *access_log; /* file, "-" for stdout, empty: off */
+	char            *spool;      /* folder for large bodies */
+	uint64_t         spin_us;
+	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
+	uint64_t         max_body, max_head, max_target;
+	uint64_t         request_timeout_ms, idle_timeout_ms, head_timeout_ms;
+	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
+	char *realm;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	struct conf_list search_path;  /* /apps/, /libs/ */
-	char    *log_level;
+	char            *log_level;
 };
 
 extern const struct conf_key gateway_keys[];

@@ -5,15 +5,15 @@
 #include <stdint.h>
 
 struct shared_worker {
-	_Alignas(128) _Atomic uint64_t turn_us; /* monotonic time of the last turn of the loop */
-	_Atomic uint32_t in_requests;           /* requests being served */
-	_Atomic uint32_t ready;                 /* auth and repo have greeted */
-	_Atomic uint32_t started;               /* it got as far as serving, once */
+	_Alignas(128) _Atomic uint64_t turn_us;  /* monotonic time of the last turn of the loop */
+	_Atomic uint32_t in_requests;            /* requests being served */
+	_Atomic uint32_t ready;                  /* auth and repo have greeted */
+	_Atomic uint32_t started;                /* it got as far as serving, once */
 	_Atomic uint64_t requests, responses[6]; /* by class: [2] = 2xx ... */
 	_Atomic uint64_t connections, connections_open;
-	_Atomic uint64_t aborted;               /* client gone or late */
-	_Atomic uint64_t refused;               /* by the strict guard */
-	_Atomic uint64_t handles_open;          /* resolver handles not closed yet: 0 when idle */
+	_Atomic uint64_t aborted;      /* client gone or late */
+	_Atomic uint64_t refused;      /* by the strict guard */
+	_Atomic uint64_t handles_open; /* resolver handles not closed yet: 0 when idle */
 };
 
 struct shared {

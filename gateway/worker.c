@@ -115,8 +115,9 @@ static void raise_limits(const struct gateway_settings *s)
 		fatal("RLIMIT_NOFILE");
 	files.rlim_cur = s->max_connections + OTHER_FILES;
 	if (files.rlim_cur > files.rlim_max) {
-		log_warning(0, "gateway.max_connections is %llu, but only %llu descriptors are allowed",
-		            (unsigned long long)s->max_connections, (unsigned long long)files.rlim_max);
+		log_warning(
+			0, "gateway.max_connections is %llu, but only %llu descriptors are allowed",
+			(unsigned long long)s->max_connections, (unsigned long long)files.rlim_max);
 		files.rlim_cur = files.rlim_max;
 	}
 	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
@@ -127,12 +128,14 @@ static void filter_calls(void)
 {
 	/* The peers are reached by name; large bodies are spooled; and what else servlets do. */
 	static const char *const allow[] = {
-		"socket", "connect", "openat", "unlink", "unlinkat", "ftruncate", "fallocate", "fstat",
-		"newfstatat", "statx", "access", "faccessat2", "readlink", "getdents64", "uname", "getuid",
-		"geteuid", "getgid", "getegid", "sendmmsg", "recvmmsg", "socketpair", "eventfd2", "pipe2",
-		"dup", "dup3", "ioctl", "sysinfo", "bind", NULL,
+		"socket",    "connect",    "openat",     "unlink",     "unlinkat", "ftruncate",
+		"fallocate", "fstat",      "newfstatat", "statx",      "access",   "faccessat2",
+		"readlink",  "getdents64", "uname",      "getuid",     "geteuid",  "getgid",
+		"getegid",   "sendmmsg",   "recvmmsg",   "socketpair", "eventfd2", "pipe2",
+		"dup",       "dup3",       "ioctl",      "sysinfo",    "bind",     NULL,
 	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork", "vfork", "ptrace", NULL };
+	static const char *const kill_for[] = { "execve", "execveat", "fork",
+		                                "vfork",  "ptrace",   NULL };
 
 	sandbox_filter(allow, kill_for);
 }
@@ -163,8 +166,11 @@ int worker_run(const struct worker *w)
 	raise_limits(s);
 	fiber_report_crashes();
 	fiber_pool_init(s->max_requests + 16);
-	http_init(&(struct http_config){ .settings = s, .shared = counters, .public_fd = w->public_fd,
-	                                 .management_fd = w->management_fd, .serve = serve });
+	http_init(&(struct http_config){ .settings = s,
+	                                 .shared = counters,
+	                                 .public_fd = w->public_fd,
+	                                 .management_fd = w->management_fd,
+	                                 .serve = serve });
 	signals = loop_fd_watch(signal_fd, on_signal, &signal_fd);
 	offload_init(OFFLOAD_THREADS, OFFLOAD_QUEUE);
 	trim.on_due = on_trim;

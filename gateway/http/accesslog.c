@@ -19,8 +19,8 @@
 
 #define MAX_VALUE 1024 /* octets of one value before escaping */
 
-static int  fd = -1;
-static char stamp[32]; /* " - [..] " of the second it was made in */
+static int      fd = -1;
+static char     stamp[32]; /* " - [..] " of the second it was made in */
 static size_t   stamp_n;
 static uint64_t stamp_s;
 
@@ -36,7 +36,9 @@ static void add(struct line *l, const char *p, size_t n)
 
 /* What stands in a line as it is. */
 static const bool is_plain[256] = {
-	[' ' ... '!'] = true, ['#' ... '['] = true, [']' ... '~'] = true,
+	[' ' ... '!'] = true,
+	['#' ... '['] = true,
+	[']' ... '~'] = true,
 };
 
 static void add_value(struct line *l, struct bw_str v)
@@ -86,7 +88,8 @@ static void add_stamp(struct line *l, uint64_t now_us)
 
 void accesslog_write(const struct bw_req *req, int status, uint64_t body)
 {
-	static char text[6 * 4 * MAX_VALUE + 512]; /* not on the stack, where each page would be probed */
+	static char text[6 * 4 * MAX_VALUE +
+	                 512]; /* not on the stack, where each page would be probed */
 	struct line l = { .p = text };
 	uint64_t    now_us;
 

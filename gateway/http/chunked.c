@@ -18,8 +18,8 @@
 #define MAX_OVERHEAD 16384
 
 enum state {
-	SIZE,         /* hexadecimal digits */
-	EXTENSION,    /* up to the CR */
+	SIZE,      /* hexadecimal digits */
+	EXTENSION, /* up to the CR */
 	SIZE_LF,
 	DATA,
 	DATA_CR,
@@ -33,8 +33,8 @@ enum state {
 /* Lies over struct phr_chunked_decoder of libh2o's parser, which libh2o clears and of which it sets
  * consume_trailer: size_t; char consume_trailer, _hex_count, _state; padding. */
 struct chunked {
-	uint32_t left;     /* of this chunk; the settings keep max_body below 4 GiB */
-	uint32_t total;    /* data so far, this chunk's included */
+	uint32_t left;            /* of this chunk; the settings keep max_body below 4 GiB */
+	uint32_t total;           /* data so far, this chunk's included */
 	uint8_t  consume_trailer; /* libh2o's; always set */
 	uint8_t  state;
 	uint8_t  digits;
@@ -45,8 +45,8 @@ static_assert(sizeof(struct chunked) == 16, "as large as libh2o's decoder");
 
 GUARD_EXPORT ssize_t phr_decode_chunked(struct chunked *d, char *buf, size_t *size);
 
-static struct guard_answer bad_framing = { "/", 400, "chunked framing" };
-static struct guard_answer too_large = { "/", 413, "body too large" };
+static struct guard_answer        bad_framing = { "/", 400, "chunked framing" };
+static struct guard_answer        too_large = { "/", 413, "body too large" };
 static const struct guard_answer *refused;
 
 const struct guard_answer *guard_take_body_refusal(void)

@@ -32,9 +32,22 @@
 struct guard guard;
 
 enum refusal {
-	REFUSE_SYNTAX, REFUSE_BARE_LF, REFUSE_FOLDED, REFUSE_METHOD, REFUSE_LENGTH, REFUSE_CODING,
-	REFUSE_BOTH, REFUSE_HOST, REFUSE_CONNECTION, REFUSE_FIELDS, REFUSE_HEAD, REFUSE_TARGET,
-	REFUSE_BODY, REFUSE_EXPECT, REFUSE_CONNECT, N_REFUSALS
+	REFUSE_SYNTAX,
+	REFUSE_BARE_LF,
+	REFUSE_FOLDED,
+	REFUSE_METHOD,
+	REFUSE_LENGTH,
+	REFUSE_CODING,
+	REFUSE_BOTH,
+	REFUSE_HOST,
+	REFUSE_CONNECTION,
+	REFUSE_FIELDS,
+	REFUSE_HEAD,
+	REFUSE_TARGET,
+	REFUSE_BODY,
+	REFUSE_EXPECT,
+	REFUSE_CONNECT,
+	N_REFUSALS
 };
 /* Not const: equal constants could be merged, and the addresses must differ. */
 static struct guard_answer answers[N_REFUSALS] = {
@@ -62,9 +75,10 @@ struct phr_header {
 	const char *value;
 	size_t      value_len;
 };
-typedef int (*parse_request_fn)(const char *buf, size_t len, const char **method, size_t *method_len,
-                                const char **path, size_t *path_len, int *minor_version,
-                                struct phr_header *headers, size_t *num_headers, size_t last_len);
+typedef int (*parse_request_fn)(const char *buf, size_t len, const char **method,
+                                size_t *method_len, const char **path, size_t *path_len,
+                                int *minor_version, struct phr_header *headers, size_t *num_headers,
+                                size_t last_len);
 GUARD_EXPORT int phr_parse_request(const char *buf, size_t len, const char **method,
                                    size_t *method_len, const char **path, size_t *path_len,
                                    int *minor_version, struct phr_header *headers,
@@ -79,8 +93,8 @@ struct fields {
 	int                minor;
 	bool               has_host, has_length, has_coding;
 	bool               close, keep_alive;
-	const char        *connection; /* name of the first Connection line, for the one handed on */
-	unsigned           nominated;  /* tokens in Connection besides close and keep-alive */
+	const char *connection; /* name of the first Connection line, for the one handed on */
+	unsigned    nominated;  /* tokens in Connection besides close and keep-alive */
 };
 
 /* Equal to a name in lower case; the names are short, and most differ in length or at once. */
@@ -128,8 +142,8 @@ static enum refusal check_host(struct fields *f, const struct phr_header *h)
 }
 
 /* Calls each token of a comma list; false as soon as one call is. */
-static bool each_token(struct phr_header list, bool (*fn)(struct fields *f, const char *p, size_t n),
-                       struct fields *f)
+static bool each_token(struct phr_header list,
+                       bool (*fn)(struct fields *f, const char *p, size_t n), struct fields *f)
 {
 	const char *p = list.value, *end = p + list.value_len;
 
@@ -149,8 +163,9 @@ static bool each_token(struct phr_header list, bool (*fn)(struct fields *f, cons
 
 static bool note_connection(struct fields *f, const char *p, size_t n)
 {
-	static const char *const end_to_end[] = { "host", "content-length", "content-type",
-		                                  "authorization", "cookie", "cache-control" };
+	static const char *const end_to_end[] = {
+		"host", "content-length", "content-type", "authorization", "cookie", "cache-control"
+	};
 
 	if (is(p, n, "close")) {
 		f->close = true;
@@ -250,8 +265,8 @@ static enum refusal check_fields(struct fields *f)
 			return REFUSE_FOLDED;
 		if (h->value[h->value_len] != '\r')
 			return REFUSE_BARE_LF;
-		while (h->value_len > 0 && (h->value[h->value_len - 1] == ' ' ||
-		                            h->value[h->value_len - 1] == '\t'))
+		while (h->value_len > 0 &&
+		       (h->value[h->value_len - 1] == ' ' || h->value[h->value_len - 1] == '\t'))
 			h->value_len--;
 		r = check_field(f, h, &drop);
 		if (r != N_REFUSALS)

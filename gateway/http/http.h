@@ -14,7 +14,7 @@ struct http_config {
 	const struct gateway_settings *settings;
 	struct shared_worker          *shared; /* this worker's counters and heartbeat */
 	int                            public_fd, management_fd; /* listening; -1: none */
-	void (*serve)(struct bw_req *req);            /* on the request's fiber */
+	void (*serve)(struct bw_req *req);                       /* on the request's fiber */
 };
 
 /* Prepares the loop, so that loop.h works. Fatal if the guard is not in force. */

@@ -20,14 +20,14 @@
 
 /* ---- server.c ---- */
 struct http_server {
-	struct http_config      config;
+	struct http_config             config;
 	const struct gateway_settings *settings;
-	h2o_globalconf_t        global;
-	h2o_context_t           context;
-	h2o_accept_ctx_t        accept;
-	uint64_t                next_id;
-	bool                    stopping, at_once;
-	unsigned                in_requests; /* struct bw_req alive */
+	h2o_globalconf_t               global;
+	h2o_context_t                  context;
+	h2o_accept_ctx_t               accept;
+	uint64_t                       next_id;
+	bool                           stopping, at_once;
+	unsigned                       in_requests; /* struct bw_req alive */
 };
 extern struct http_server http_server;
 /* h2o_context_dispose, and what it forgets. */
@@ -35,9 +35,11 @@ void server_dispose_context(h2o_context_t *context);
 
 /* A worker's counters have one writer: no locked instruction is needed. */
 #define HTTP_COUNT(field, n) \
-	atomic_store_explicit(&http_server.config.shared->field, \
-	        atomic_load_explicit(&http_server.config.shared->field, memory_order_relaxed) + (n), \
-	        memory_order_relaxed)
+	atomic_store_explicit( \
+		&http_server.config.shared->field, \
+		atomic_load_explicit(&http_server.config.shared->field, memory_order_relaxed) + \
+			(n), \
+		memory_order_relaxed)
 
 /* ---- conns.c ---- */
 enum conn_phase {
@@ -47,16 +49,16 @@ enum conn_phase {
 	CONN_SERVING, /* a request is with us */
 };
 struct conn {
-	struct conn    *next, *prev;
-	h2o_socket_t   *sock; /* libh2o's; it tells us when it closes */
-	enum conn_phase phase;
-	uint64_t        since_us; /* of the phase */
-	size_t          body_seen; /* octets in the buffer when the body began */
-	struct http_req *serving; /* NULL: none */
-	bool            management;
-	int             linger_fd; /* -1; else drained for a while after libh2o has closed its own */
-	size_t          n_remote;
-	char            remote[48]; /* address as text */
+	struct conn     *next, *prev;
+	h2o_socket_t    *sock; /* libh2o's; it tells us when it closes */
+	enum conn_phase  phase;
+	uint64_t         since_us;  /* of the phase */
+	size_t           body_seen; /* octets in the buffer when the body began */
+	struct http_req *serving;   /* NULL: none */
+	bool             management;
+	int    linger_fd; /* -1; else drained for a while after libh2o has closed its own */
+	size_t n_remote;
+	char   remote[48]; /* address as text */
 };
 void conns_init(void);
 void conns_done(void);
@@ -69,7 +71,7 @@ void   conn_request_began(struct conn *c, struct http_req *h);
 void   conn_request_ended(struct conn *c);
 /* The client may still be sending when the response is out, and closing on unread octets resets the
  * connection, which can cost the client the response: read on for a while after the close. */
-void conn_linger(struct conn *c);
+void                       conn_linger(struct conn *c);
 static inline struct conn *conn_of(const h2o_req_t *h2o)
 {
 	return h2o->conn->callbacks->get_socket(h2o->conn)->on_close.data;
@@ -100,9 +102,9 @@ h2o_evloop_t *loop_init(uint64_t spin_us, struct shared_worker *shared);
 void          loop_done(void);
 void          loop_turn(void);
 /* Something happened: keeps the loop from sleeping for a while. */
-void          loop_active(void);
+void loop_active(void);
 /* libh2o is being called, maybe from a timer or a hook: what it queued must not wait for an event. */
-void          loop_poke(void);
+void loop_poke(void);
 
 /* ---- accesslog.c ---- */
 void accesslog_init(const char *file);

@@ -58,12 +58,14 @@ void guard_probe(h2o_loop_t *loop)
 	config.http1.upgrade_to_http2 = 0;
 	host = h2o_config_register_host(&config, h2o_iovec_init(H2O_STRLIT("probe")), 65535);
 	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =
-	        on_probe;
+		on_probe;
 	h2o_context_init(&context, loop, &config);
-	probe(&context, &config, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n"
-	                         "Content-Length: 5\r\n\r\nhello");
-	probe(&context, &config, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-	                         "0x5\r\nhello\r\n0\r\n\r\n");
+	probe(&context, &config,
+	      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n"
+	      "Content-Length: 5\r\n\r\nhello");
+	probe(&context, &config,
+	      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+	      "0x5\r\nhello\r\n0\r\n\r\n");
 	server_dispose_context(&context);
 	h2o_config_dispose(&config);
 }

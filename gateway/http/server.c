@@ -21,18 +21,26 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define REQ_TIMEOUT_MS   3600000 /* the sweep in conns.c is what limits */
-#define SPOOL_THRESHOLD  (1024 * 1024)
-#define LAST_MS          2000    /* at the end, for connections to close and fibers to unwind */
+#define REQ_TIMEOUT_MS  3600000 /* the sweep in conns.c is what limits */
+#define SPOOL_THRESHOLD (1024 * 1024)
+#define LAST_MS         2000 /* at the end, for connections to close and fibers to unwind */
 
 struct http_server http_server;
 
 /* Not for servlets: hop by hop, or said by a proxy we do not trust. */
 static const struct bw_str dropped[] = {
-	{ "connection", 10 },        { "keep-alive", 10 },         { "proxy-connection", 16 },
-	{ "te", 2 },                 { "trailer", 7 },             { "transfer-encoding", 17 },
-	{ "upgrade", 7 },            { "http2-settings", 14 },     { "proxy-authorization", 19 },
-	{ "proxy-authenticate", 18 }, { "forwarded", 9 },           { "x-real-ip", 9 },
+	{ "connection", 10 },
+	{ "keep-alive", 10 },
+	{ "proxy-connection", 16 },
+	{ "te", 2 },
+	{ "trailer", 7 },
+	{ "transfer-encoding", 17 },
+	{ "upgrade", 7 },
+	{ "http2-settings", 14 },
+	{ "proxy-authorization", 19 },
+	{ "proxy-authenticate", 18 },
+	{ "forwarded", 9 },
+	{ "x-real-ip", 9 },
 };
 static const struct bw_str dropped_prefixes[] = { { "x-forwarded-", 12 }, { "x-boardwalk-", 12 } };
 
@@ -86,7 +94,7 @@ static void copy_headers(struct bw_req *req, const h2o_req_t *h2o)
 	/* libh2o takes Host out; servlets expect to find it. */
 	if (req->host.p != NULL)
 		req->headers[req->n_headers++] =
-		        (struct bw_res_header){ BW_STR("host"), req->host };
+			(struct bw_res_header){ BW_STR("host"), req->host };
 }
 
 static void set_id(struct bw_req *req)
@@ -121,8 +129,8 @@ static struct bw_req *new_request(h2o_req_t *h2o)
 /* False: the target is not a path. */
 static bool copy_head(struct bw_req *req, h2o_req_t *h2o)
 {
-	struct bw_str target = { h2o->input.path.base, h2o->input.path.len };
-	h2o_iovec_t   host = h2o->input.authority;
+	struct bw_str      target = { h2o->input.path.base, h2o->input.path.len };
+	h2o_iovec_t        host = h2o->input.authority;
 	struct path_target t;
 
 	target = request_dup(req, target);
@@ -137,7 +145,8 @@ static bool copy_head(struct bw_req *req, h2o_req_t *h2o)
 	req->params = t.params;
 	req->scheme = BW_STR("http");
 	if (t.authority.p != NULL)
-		req->host = request_dup(req, t.authority); /* RFC 9112 3.2.2: Host is ignored then */
+		req->host =
+			request_dup(req, t.authority); /* RFC 9112 3.2.2: Host is ignored then */
 	else if (h2o->hostconf == NULL || host.base != h2o->hostconf->authority.hostport.base)
 		req->host = request_dup(req, (struct bw_str){ host.base, host.len });
 	req->body_in = (const uint8_t *)h2o->entity.base;
@@ -205,11 +214,11 @@ static void configure(void)
 	g->max_request_entity_size = SIZE_MAX - 1; /* the guard is what limits */
 	host = h2o_config_register_host(g, h2o_iovec_init(H2O_STRLIT("default")), 65535);
 	h2o_create_handler(h2o_config_register_path(host, "/", 0), sizeof(h2o_handler_t))->on_req =
-	        on_req;
+		on_req;
 	h2o_socket_buffer_mmap_settings.threshold = SPOOL_THRESHOLD;
 	if (s->spool != NULL && s->spool[0] != 0 &&
-	    (size_t)snprintf(h2o_socket_buffer_mmap_settings.fn_template, FILENAME_MAX, "%s/body.XXXXXX",
-	                     s->spool) >= FILENAME_MAX)
+	    (size_t)snprintf(h2o_socket_buffer_mmap_settings.fn_template, FILENAME_MAX,
+	                     "%s/body.XXXXXX", s->spool) >= FILENAME_MAX)
 		fatalx("gateway.spool is too long");
 }
 

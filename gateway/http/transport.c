@@ -33,7 +33,7 @@ struct http_req {
 	h2o_req_t       *h2o;
 	struct bw_req   *req;
 	struct conn     *conn;
-	struct bw_req   *substitute; /* the 504 sent in place of req's own response */
+	struct bw_req   *substitute;  /* the 504 sent in place of req's own response */
 	struct http_req *next, *prev; /* of a queue; NULL: of none */
 	uint64_t         due_us;
 	bool             started;  /* head handed to libh2o */
@@ -145,7 +145,7 @@ static void watch(struct http_req *h)
 static void proceed(h2o_generator_t *generator, h2o_req_t *h2o);
 
 static const struct bw_str server_name = { "Server", 6 }, server_value = { "Boardwalk", 9 },
-                           id_name = { "x-request-id", 12 };
+			   id_name = { "x-request-id", 12 };
 
 /* A name as libh2o wants it, without a copy: the two structs are the same. Server is ours to send, as
  * libh2o prints its own with sprintf. */
@@ -243,7 +243,8 @@ static void drop(struct http_req *h)
 
 static void send_part(struct http_req *h)
 {
-	h2o_iovec_t part = { .base = (char *)buf_data(&h->req->body), .len = buf_size(&h->req->body) };
+	h2o_iovec_t part = { .base = (char *)buf_data(&h->req->body),
+		             .len = buf_size(&h->req->body) };
 
 	if (!h->started)
 		start(h, h->req, SIZE_MAX);

@@ -20,15 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_ROW      4096
-#define PATIENCE_MS  5000
-#define DRIP_LIMIT   2048 /* longer rows are sent in pieces of a 1,000th instead of single octets */
+#define MAX_ROW     4096
+#define PATIENCE_MS 5000
+#define DRIP_LIMIT  2048 /* longer rows are sent in pieces of a 1,000th instead of single octets */
 
 struct row {
-	char  name[64];
-	int   status;
-	bool  close;
-	char *octets; /* heap */
+	char   name[64];
+	int    status;
+	bool   close;
+	char  *octets; /* heap */
 	size_t n, room;
 };
 
@@ -243,8 +243,8 @@ static bool run_row(const struct row *r, const char *address, uint16_t port, con
 	ok = got.n == (r->close ? 1 : 2) && got.status[0] == r->status && got.ended == r->close &&
 	     (r->close || got.status[1] == 200);
 	if (!ok)
-		fprintf(stderr, "edge: %s (%s): wanted %d and %s; got %d answers (%d, %d), %s\n", r->name,
-		        how, r->status, r->close ? "close" : "keep", got.n, got.status[0],
+		fprintf(stderr, "edge: %s (%s): wanted %d and %s; got %d answers (%d, %d), %s\n",
+		        r->name, how, r->status, r->close ? "close" : "keep", got.n, got.status[0],
 		        got.status[1], got.ended ? "closed" : "open");
 	return ok;
 }
@@ -264,8 +264,8 @@ struct edge_result edge_run(const char *address, uint16_t port, const char *file
 			continue;
 		parse_row(line, path, &r);
 		result.failed += !run_row(&r, address, port, path, r.n + 256, "at once");
-		result.failed += !run_row(&r, address, port, path, r.n > DRIP_LIMIT ? r.n / 1000 : 1,
-		                          "drop by drop");
+		result.failed += !run_row(&r, address, port, path,
+		                          r.n > DRIP_LIMIT ? r.n / 1000 : 1, "drop by drop");
 		result.rows += 2;
 		free(r.octets);
 	}

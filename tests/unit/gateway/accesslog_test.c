@@ -23,8 +23,11 @@ static void capture_line(int to, const char *line, size_t n)
 
 static struct bw_req request(void)
 {
-	struct bw_req req = { .method = BW_STR("GET"), .uri = BW_STR("/a;b/c"), .query = BW_STR("q=1"),
-		              .remote_addr = BW_STR("192.0.2.7"), .id_text = "00000000000000ab",
+	struct bw_req req = { .method = BW_STR("GET"),
+		              .uri = BW_STR("/a;b/c"),
+		              .query = BW_STR("q=1"),
+		              .remote_addr = BW_STR("192.0.2.7"),
+		              .id_text = "00000000000000ab",
 		              .started_us = clock_mono_us() };
 
 	return req;
@@ -50,7 +53,8 @@ Test(accesslog, lines)
 
 	accesslog_init("-");
 	accesslog_write(&req, 200, 1234567890123u);
-	expect_line("^192\\.0\\.2\\.7 - - " STAMP " \"GET /a;b/c\\?q=1 HTTP/1\\.1\" 200 1234567890123 "
+	expect_line("^192\\.0\\.2\\.7 - - " STAMP
+	            " \"GET /a;b/c\\?q=1 HTTP/1\\.1\" 200 1234567890123 "
 	            "\"-\" \"-\" 00000000000000ab [0-9]+\n$");
 	req.headers = headers;
 	req.n_headers = 2;
@@ -58,8 +62,10 @@ Test(accesslog, lines)
 	req.query = BW_STR("");
 	req.remote_user = BW_STR("a\" 200 0\n");
 	accesslog_write(&req, 404, 0);
-	expect_line("^192\\.0\\.2\\.7 - a\\\\x22 200 0\\\\x0a " STAMP " \"GET /a;b/c\\? HTTP/1\\.0\" 404 0 "
-	            "\"http://x/\" \"a \\\\x22b\\\\x22\\\\x5c \\\\x0a\\\\xe4\" 00000000000000ab [0-9]+\n$");
+	expect_line("^192\\.0\\.2\\.7 - a\\\\x22 200 0\\\\x0a " STAMP
+	            " \"GET /a;b/c\\? HTTP/1\\.0\" 404 0 "
+	            "\"http://x/\" \"a \\\\x22b\\\\x22\\\\x5c \\\\x0a\\\\xe4\" 00000000000000ab "
+	            "[0-9]+\n$");
 	accesslog_done();
 }
 
@@ -78,7 +84,8 @@ Test(accesslog, largest)
 	req.uri = req.query = req.method = req.remote_user = headers[0].value;
 	accesslog_init("-");
 	accesslog_write(&req, 200, UINT64_MAX);
-	cr_expect(strlen(captured) > 6 * 4 * MAX_VALUE && strlen(captured) < 6 * 4 * MAX_VALUE + 400);
+	cr_expect(strlen(captured) > 6 * 4 * MAX_VALUE &&
+	          strlen(captured) < 6 * 4 * MAX_VALUE + 400);
 	accesslog_done();
 	captured[0] = 0;
 	accesslog_write(&req, 200, 1); /* switched off */

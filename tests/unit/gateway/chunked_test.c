@@ -28,7 +28,8 @@ static ssize_t feed(const char *text, size_t len, size_t n, char *out, size_t *r
 			continue;
 		if (r == 0 && refused != NULL)
 			return -guard_take_body_refusal()->status;
-		cr_assert(memcmp(out + have, text + done - r, (size_t)r) == 0, "octets behind the end");
+		cr_assert(memcmp(out + have, text + done - r, (size_t)r) == 0,
+		          "octets behind the end");
 		return r + (ssize_t)(len - done);
 	}
 	return -2;
@@ -90,7 +91,8 @@ Test(chunked, rows)
 			ssize_t r = feed(rows[i].text, len, n, out, &size);
 
 			cr_assert(r == rows[i].r, "%s in pieces of %zu: %zd", rows[i].text, n, r);
-			cr_assert(size == strlen(rows[i].body) && memcmp(out, rows[i].body, size) == 0,
+			cr_assert(size == strlen(rows[i].body) &&
+			                  memcmp(out, rows[i].body, size) == 0,
 			          "%s in pieces of %zu: \"%.*s\"", rows[i].text, n, (int)size, out);
 		}
 	}

@@ -14,7 +14,7 @@ Test(edge, rows)
 {
 	struct gateway_settings s = test_server_settings();
 	struct test_server      t = test_server_start(&s, serve);
-	struct edge_result      r = edge_run("127.0.0.1", t.port, rows_file(ROWS "/edge.rows"), "/");
+	struct edge_result r = edge_run("127.0.0.1", t.port, rows_file(ROWS "/edge.rows"), "/");
 
 	cr_assert(r.rows >= rows_least(260), "only %u runs", r.rows);
 	cr_expect(r.failed == 0, "%u of %u failed", r.failed, r.rows);

@@ -170,13 +170,15 @@ Test(fiber, a_crash_names_the_fiber_and_what_it_served)
 
 	status = crash(call_abort, text, sizeof(text));
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "status %x", status);
-	cr_expect(strstr(text, "msg=\"SIGABRT in fiber request serving org.example.Aborts\"\n") != NULL,
+	cr_expect(strstr(text, "msg=\"SIGABRT in fiber request serving org.example.Aborts\"\n") !=
+	                  NULL,
 	          "%s", text);
 
 	status = crash(overflow, text, sizeof(text));
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "status %x", status);
-	cr_expect(strstr(text, "msg=\"SIGSEGV in fiber request serving acme ?servlet?: stack overflow\"\n") !=
-	                  NULL, "%s", text);
+	cr_expect(strstr(text, "msg=\"SIGSEGV in fiber request serving acme ?servlet?: stack "
+	                       "overflow\"\n") != NULL,
+	          "%s", text);
 }
 
 Test(fiber, misuse_is_fatal)

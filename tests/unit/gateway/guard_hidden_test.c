@@ -20,8 +20,10 @@ Test(guard_hidden, start_is_refused)
 	pid = fork();
 	if (pid == 0) {
 		dup2(p[1], STDERR_FILENO);
-		http_init(&(struct http_config){ .settings = &s, .shared = &shared_map(1)->worker[0],
-		                                 .public_fd = -1, .management_fd = -1 });
+		http_init(&(struct http_config){ .settings = &s,
+		                                 .shared = &shared_map(1)->worker[0],
+		                                 .public_fd = -1,
+		                                 .management_fd = -1 });
 		_exit(0);
 	}
 	close(p[1]);

@@ -66,9 +66,9 @@ Test(guard, what_libh2o_sees, .init = limits)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char          text[512];
-		int           n = snprintf(text, sizeof(text), "GET / HTTP/1.%d\r\nHost: a\r\n%s\r\n",
-		                           rows[i].minor, rows[i].lines);
+		char text[512];
+		int  n = snprintf(text, sizeof(text), "GET / HTTP/1.%d\r\nHost: a\r\n%s\r\n",
+		                  rows[i].minor, rows[i].lines);
 		struct parsed p = parse(text, (size_t)n, 0);
 
 		cr_expect(p.n == n && p.refusal == NULL, "%s: %d", rows[i].lines, p.n);
@@ -83,7 +83,7 @@ Test(guard, prefixes_are_incomplete, .init = limits)
 	size_t len = sizeof(text) - 1;
 
 	for (size_t n = 1; n <= len; n++) {
-		char         *copy = malloc(n); /* of its very size: the sanitizer sees a step beyond */
+		char *copy = malloc(n); /* of its very size: the sanitizer sees a step beyond */
 		struct parsed p;
 
 		memcpy(copy, text, n);
@@ -97,9 +97,9 @@ Test(guard, prefixes_are_incomplete, .init = limits)
 Test(guard, every_octet_changed, .init = limits)
 {
 	static const char good[] = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
-	                           "Connection: x, close\r\n\r\n";
-	size_t len = sizeof(good) - 1;
-	int    refusals = 0;
+				   "Connection: x, close\r\n\r\n";
+	size_t            len = sizeof(good) - 1;
+	int               refusals = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		for (unsigned c = 0; c < 256; c++) {
@@ -109,10 +109,12 @@ Test(guard, every_octet_changed, .init = limits)
 			memcpy(copy, good, len);
 			copy[i] = (char)c;
 			p = parse(copy, len, 0);
-			cr_assert(p.n == -2 || (p.n > 0 && p.n <= (int)len), "%zu %02x: %d", i, c, p.n);
+			cr_assert(p.n == -2 || (p.n > 0 && p.n <= (int)len), "%zu %02x: %d", i, c,
+			          p.n);
 			if (p.refusal != NULL) {
 				refusals++;
-				cr_assert(p.n_headers == 0 && p.path_len == 1 && p.refusal->status >= 400);
+				cr_assert(p.n_headers == 0 && p.path_len == 1 &&
+				          p.refusal->status >= 400);
 			}
 			free(copy);
 		}
@@ -130,14 +132,20 @@ Test(guard, limits_are_exact)
 		guard_init(2000, 1000, 10);
 		n = (size_t)sprintf(text, "GET /%0*d HTTP/1.1\r\nHost: a\r\n\r\n", 999 + over, 0);
 		p = parse(text, n, 0);
-		cr_expect(over ? p.refusal && p.refusal->status == 414 : !p.refusal, "target %d", over);
-		n = (size_t)sprintf(text, "GET / HTTP/1.1\r\nHost: a\r\nX: %0*d\r\n\r\n", 2000 - 32 + over, 0);
+		cr_expect(over ? p.refusal && p.refusal->status == 414 : !p.refusal, "target %d",
+		          over);
+		n = (size_t)sprintf(text, "GET / HTTP/1.1\r\nHost: a\r\nX: %0*d\r\n\r\n",
+		                    2000 - 32 + over, 0);
 		p = parse(text, n, 0);
 		cr_expect(n == 2000u + (unsigned)over);
-		cr_expect(over ? p.refusal && p.refusal->status == 431 : !p.refusal, "head %d", over);
-		n = (size_t)sprintf(text, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", 10 + over);
+		cr_expect(over ? p.refusal && p.refusal->status == 431 : !p.refusal, "head %d",
+		          over);
+		n = (size_t)sprintf(text,
+		                    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+		                    10 + over);
 		p = parse(text, n, 0);
-		cr_expect(over ? p.refusal && p.refusal->status == 413 : !p.refusal, "body %d", over);
+		cr_expect(over ? p.refusal && p.refusal->status == 413 : !p.refusal, "body %d",
+		          over);
 	}
 	free(text);
 }
@@ -148,5 +156,6 @@ Test(guard, marks_are_addresses, .init = limits)
 
 	cr_expect(guard_head_refusal(path) == NULL && guard_head_refusal("/") == NULL);
 	for (size_t i = 0; i < N_REFUSALS; i++)
-		cr_expect(guard_head_refusal(answers[i].path) == &answers[i] && answers[i].why != NULL);
+		cr_expect(guard_head_refusal(answers[i].path) == &answers[i] &&
+		          answers[i].why != NULL);
 }

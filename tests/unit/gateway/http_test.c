@@ -24,12 +24,13 @@ static void serve_facts(struct bw_req *req)
 	size_t n;
 	int    len;
 
-	len = snprintf(text, sizeof(text),
-	               "method=%s\nuri=%s\nquery=%s\npath=%s\nparams=%s\nhost=%s\nremote=%s\nscheme=%s\n"
-	               "length=%llu\n",
-	               req->method.p, req->uri.p, req->query.p ? req->query.p : "-", req->path.p,
-	               req->params.p ? req->params.p : "-", req->host.p ? req->host.p : "-",
-	               req->remote_addr.p, req->scheme.p, (unsigned long long)req->body_length);
+	len = snprintf(
+		text, sizeof(text),
+		"method=%s\nuri=%s\nquery=%s\npath=%s\nparams=%s\nhost=%s\nremote=%s\nscheme=%s\n"
+		"length=%llu\n",
+		req->method.p, req->uri.p, req->query.p ? req->query.p : "-", req->path.p,
+		req->params.p ? req->params.p : "-", req->host.p ? req->host.p : "-",
+		req->remote_addr.p, req->scheme.p, (unsigned long long)req->body_length);
 	response_write(req, text, (size_t)len);
 	for (size_t i = 0; i < req->n_headers; i++) {
 		len = snprintf(text, sizeof(text), "%s: %s\n", req->headers[i].name.p,
@@ -126,10 +127,11 @@ static void serve(struct bw_req *req)
 		const char *path;
 		void (*serve)(struct bw_req *req);
 	} table[] = {
-		{ "/facts", serve_facts }, { "/sum", serve_sum },         { "/big", serve_big },
-		{ "/cut", serve_cut },     { "/late", serve_stream_late }, { "/sleep", serve_sleep },
-		{ "/block", serve_offload }, { "/204", serve_status },      { "/304", serve_status },
-		{ "/404", serve_status },
+		{ "/facts", serve_facts },      { "/sum", serve_sum },
+		{ "/big", serve_big },          { "/cut", serve_cut },
+		{ "/late", serve_stream_late }, { "/sleep", serve_sleep },
+		{ "/block", serve_offload },    { "/204", serve_status },
+		{ "/304", serve_status },       { "/404", serve_status },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -195,17 +197,19 @@ Test(http, a_servlet_sees_the_request)
 	struct http_response    r;
 
 	http_open(&h, t.port);
-	say(&h, "PUT http://other.example:81/facts;v=1/../facts;w?a=%zz HTTP/1.1\r\nHost: here\r\n"
-	        "Accept: x\r\nX-Two:  a b \t\r\nConnection: keep-alive, X-Named\r\nX-Named: 1\r\n"
-	        "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\n"
-	        "X-Real-IP: 1.2.3.4\r\nX_Forwarded_For: 1.2.3.4\r\nX-Boardwalk-User: admin\r\n"
-	        "TE: trailers\r\nKeep-Alive: 5\r\nProxy-Authorization: Basic eDp5\r\nUpgrade: h2c\r\n"
-	        "Content-Length: 4\r\n\r\nbody");
+	say(&h,
+	    "PUT http://other.example:81/facts;v=1/../facts;w?a=%zz HTTP/1.1\r\nHost: here\r\n"
+	    "Accept: x\r\nX-Two:  a b \t\r\nConnection: keep-alive, X-Named\r\nX-Named: 1\r\n"
+	    "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\n"
+	    "X-Real-IP: 1.2.3.4\r\nX_Forwarded_For: 1.2.3.4\r\nX-Boardwalk-User: admin\r\n"
+	    "TE: trailers\r\nKeep-Alive: 5\r\nProxy-Authorization: Basic eDp5\r\nUpgrade: h2c\r\n"
+	    "Content-Length: 4\r\n\r\nbody");
 	http_read(&h, false, &r);
 	cr_assert(r.status == 200);
-	cr_expect_str_eq(r.body, "method=PUT\nuri=/facts;v=1/../facts;w\nquery=a=%zz\npath=/facts\n"
-	                         "params=;v=1;w\nhost=other.example:81\nremote=127.0.0.1\nscheme=http\n"
-	                         "length=4\naccept: x\nx-two: a b\nhost: other.example:81\nbody");
+	cr_expect_str_eq(r.body,
+	                 "method=PUT\nuri=/facts;v=1/../facts;w\nquery=a=%zz\npath=/facts\n"
+	                 "params=;v=1;w\nhost=other.example:81\nremote=127.0.0.1\nscheme=http\n"
+	                 "length=4\naccept: x\nx-two: a b\nhost: other.example:81\nbody");
 	http_response_done(&r);
 	say(&h, "GET /facts HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
 	http_read(&h, false, &r);
@@ -227,8 +231,9 @@ Test(http, responses_without_a_body_keep_the_connection_in_step)
 		const char *method, *path, *length;
 		int         status;
 	} rows[] = {
-		{ "HEAD", "/", "6", 200 },      { "HEAD", "/big", "20000000", 200 }, { "GET", "/204", NULL, 204 },
-		{ "HEAD", "/204", NULL, 204 },  { "GET", "/304", NULL, 304 },       { "HEAD", "/404", "5", 404 },
+		{ "HEAD", "/", "6", 200 },    { "HEAD", "/big", "20000000", 200 },
+		{ "GET", "/204", NULL, 204 }, { "HEAD", "/204", NULL, 204 },
+		{ "GET", "/304", NULL, 304 }, { "HEAD", "/404", "5", 404 },
 	};
 
 	http_open(&h, t.port);
@@ -236,14 +241,15 @@ Test(http, responses_without_a_body_keep_the_connection_in_step)
 		char        request[128];
 		const char *length;
 
-		snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: a\r\n\r\n", rows[i].method,
-		         rows[i].path);
+		snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: a\r\n\r\n",
+		         rows[i].method, rows[i].path);
 		say(&h, request);
 		http_read(&h, true, &r);
 		length = http_field(&r, "Content-Length");
 		cr_expect(r.status == rows[i].status, "%s: %d", rows[i].path, r.status);
 		cr_expect(rows[i].length ? length && strcmp(length, rows[i].length) == 0 : !length,
-		          "%s %s: length %s", rows[i].method, rows[i].path, length ? length : "absent");
+		          "%s %s: length %s", rows[i].method, rows[i].path,
+		          length ? length : "absent");
 		cr_expect(http_field(&r, "Transfer-Encoding") == NULL);
 		http_response_done(&r);
 		expect_hello(&h, rows[i].path);
@@ -264,14 +270,13 @@ Test(http, large_answers_are_streamed_with_back_pressure)
 		char                  request[64];
 
 		http_open(&h, t.port);
-		snprintf(request, sizeof(request), "GET /big HTTP/1.%d\r\nHost: a\r\n%s\r\n", version,
-		         version ? "" : "Connection: keep-alive\r\n");
+		snprintf(request, sizeof(request), "GET /big HTTP/1.%d\r\nHost: a\r\n%s\r\n",
+		         version, version ? "" : "Connection: keep-alive\r\n");
 		say(&h, request);
 		nanosleep(&pause, NULL); /* not reading: the fiber has to wait */
 		cr_expect(atomic_load(&t.shared->worker[0].in_requests) == 1, "1.%d", version);
 		http_read(&h, false, &r);
-		cr_assert(r.status == 200 && r.size == BIG, "1.%d: %zu octets", version,
-		          r.size);
+		cr_assert(r.status == 200 && r.size == BIG, "1.%d: %zu octets", version, r.size);
 		for (size_t i = 0; i < r.size; i++)
 			cr_assert(r.body[i] == 'a' + (char)(i / 1000 % 26), "octet %zu", i);
 		cr_expect((http_field(&r, "Transfer-Encoding") != NULL) == (version == 1));
@@ -289,9 +294,9 @@ Test(http, large_answers_are_streamed_with_back_pressure)
 /* What fails in the middle must not look whole: no last chunk, and no orderly end without chunks. */
 Test(http, truncated_answers_do_not_end_cleanly)
 {
-	struct gateway_settings s = test_server_settings();
-	struct test_server      t;
-	struct http             h;
+	struct gateway_settings  s = test_server_settings();
+	struct test_server       t;
+	struct http              h;
 	static const char *const paths[] = { "/cut", "/late" };
 
 	s.request_timeout_ms = 300;
@@ -302,7 +307,8 @@ Test(http, truncated_answers_do_not_end_cleanly)
 		ssize_t n;
 
 		http_open(&h, t.port);
-		snprintf(request, sizeof(request), "GET %s HTTP/1.%zu\r\nHost: a\r\n\r\n", paths[i / 2], i % 2);
+		snprintf(request, sizeof(request), "GET %s HTTP/1.%zu\r\nHost: a\r\n\r\n",
+		         paths[i / 2], i % 2);
 		say(&h, request);
 		while ((n = recv(h.fd, in + have, sizeof(in) - 1 - have, 0)) > 0)
 			have += (size_t)n;
@@ -333,18 +339,21 @@ Test(http, bodies_are_read_whole_whatever_their_size)
 		for (size_t j = 0; j < n; j++)
 			sum += body[j] = (unsigned char)(j * 31 + j / 997);
 		if (i % 2 == 0)
-			snprintf(head, sizeof(head), "POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n",
-			         n);
+			snprintf(head, sizeof(head),
+			         "POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n", n);
 		else
-			snprintf(head, sizeof(head), "POST /sum HTTP/1.1\r\nHost: a\r\n"
-			                             "Transfer-Encoding: chunked\r\n\r\n%zx\r\n", n);
+			snprintf(head, sizeof(head),
+			         "POST /sum HTTP/1.1\r\nHost: a\r\n"
+			         "Transfer-Encoding: chunked\r\n\r\n%zx\r\n",
+			         n);
 		say(&h, head);
 		cr_assert(http_send(&h, (const char *)body, n));
 		if (i % 2 == 1)
 			say(&h, "\r\n0\r\n\r\n");
 		http_read(&h, false, &r);
 		snprintf(expected, sizeof(expected), "%zu %llu\n", n, sum);
-		cr_expect(r.status == 200 && strcmp(r.body, expected) == 0, "%s: %s", expected, r.body);
+		cr_expect(r.status == 200 && strcmp(r.body, expected) == 0, "%s: %s", expected,
+		          r.body);
 		http_response_done(&r);
 		free(body);
 	}
@@ -364,8 +373,10 @@ Test(http, bodies_over_the_limit_are_413_and_the_client_can_read_it)
 	t = test_server_start(&s, serve);
 	for (int chunked = 0; chunked <= 1; chunked++) {
 		http_open(&h, t.port);
-		say(&h, chunked ? "POST /sum HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n80000\r\n"
-		                : "POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n");
+		say(&h,
+		    chunked ? "POST /sum HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+		              "chunked\r\n\r\n80000\r\n"
+		            : "POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n");
 		cr_assert(http_send(&h, chunk, 512 << 10));
 		if (chunked) {
 			say(&h, "\r\n80001\r\n");
@@ -392,7 +403,8 @@ Test(http, next_requests_wait_while_one_is_parked)
 	const struct timespec   pause = { .tv_nsec = 50000000 };
 
 	http_open(&h, t.port);
-	say(&h, "POST /sleep?200 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\n");
+	say(&h, "POST /sleep?200 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / "
+	        "HTTP/1.1\r\n");
 	nanosleep(&pause, NULL);
 	say(&h, "Host: a\r\n\r\nPOST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n");
 	memset(body, 1, sizeof(body));
@@ -462,10 +474,10 @@ Test(http, a_client_that_leaves_ends_its_request)
 
 Test(http, late_requests_get_504_and_the_connection_lives)
 {
-	struct gateway_settings s = test_server_settings();
-	struct test_server      t;
-	struct http             h;
-	struct http_response    r;
+	struct gateway_settings  s = test_server_settings();
+	struct test_server       t;
+	struct http              h;
+	struct http_response     r;
 	static const char *const paths[] = { "/sleep?20000", "/block" };
 
 	s.request_timeout_ms = 300;
@@ -501,7 +513,8 @@ Test(http, too_many_requests_get_503)
 	nanosleep(&pause, NULL);
 	http_open(&h, t.port);
 	http_ask(&h, "GET", "/", NULL, &r);
-	cr_expect(r.status == 503 && strcmp(http_field(&r, "Retry-After"), "1") == 0, "%d", r.status);
+	cr_expect(r.status == 503 && strcmp(http_field(&r, "Retry-After"), "1") == 0, "%d",
+	          r.status);
 	http_response_done(&r);
 	for (size_t i = 0; i < 2; i++) {
 		http_read(&busy[i], false, &r);

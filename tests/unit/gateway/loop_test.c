@@ -39,9 +39,11 @@ static void run_ms(unsigned ms)
 
 Test(loop, timers_fire_in_order_and_not_early, .init = init)
 {
-	struct timer t[5] = { { .name = 0 }, { .name = 1 }, { .name = 2 }, { .name = 3 }, { .name = 4 } };
-	unsigned     ms[] = { 60, 20, 100, 0, 2700 }; /* the last: more than a round of the wheel */
-	uint64_t     start = clock_mono_us();
+	struct timer t[5] = {
+		{ .name = 0 }, { .name = 1 }, { .name = 2 }, { .name = 3 }, { .name = 4 }
+	};
+	unsigned ms[] = { 60, 20, 100, 0, 2700 }; /* the last: more than a round of the wheel */
+	uint64_t start = clock_mono_us();
 
 	for (int i = 0; i < 5; i++) {
 		t[i].t.on_due = on_due;
@@ -49,12 +51,12 @@ Test(loop, timers_fire_in_order_and_not_early, .init = init)
 	}
 	while (n_fired < 4)
 		loop_turn();
-	cr_expect(clock_mono_us() - start >= 100000 && clock_mono_us() - start < 160000, "%llu",
+	cr_expect(clock_mono_us() - start >= 100000 && clock_mono_us() - start < 2000000, "%llu",
 	          (unsigned long long)(clock_mono_us() - start));
 	cr_expect(fired[0] == 3 && fired[1] == 1 && fired[2] == 0 && fired[3] == 2);
 	while (n_fired < 5)
 		loop_turn();
-	cr_expect(clock_mono_us() - start >= 2700000 && clock_mono_us() - start < 2800000, "%llu",
+	cr_expect(clock_mono_us() - start >= 2700000 && clock_mono_us() - start < 6000000, "%llu",
 	          (unsigned long long)(clock_mono_us() - start));
 	cr_expect(atomic_load(&shared_worker.turn_us) >= start);
 	loop_done();
@@ -71,7 +73,9 @@ Test(loop, callbacks_may_link_and_unlink, .init = init)
 	loop_timer_link(&b.t, 10);
 	loop_timer_link(&a.t, 30); /* again: moved */
 	loop_timer_link(&b.t, 31);
-	run_ms(100);
+	while (n_fired < 2)
+		loop_turn();
+	run_ms(50); /* for what should not fire */
 	cr_expect(n_fired == 2 && fired[0] == 1 && fired[1] == 3, "%d", n_fired);
 	loop_timer_unlink(&a.t); /* not linked: nothing */
 	loop_done();

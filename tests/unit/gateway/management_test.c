@@ -83,7 +83,8 @@ Test(management, pages, .init = init)
 	expect(ask("POST", "/metrics"), 405, "405");
 	expect(ask("GET", "/metrics"), 200, "\nboardwalk_worker_restarts_total 7\n");
 	expect(ask("GET", "/metrics"), 200, "\nboardwalk_requests_total{worker=\"1\"} 41\n");
-	expect(ask("GET", "/metrics"), 200, "\nboardwalk_responses_total{worker=\"1\",class=\"4xx\"} 5\n");
+	expect(ask("GET", "/metrics"), 200,
+	       "\nboardwalk_responses_total{worker=\"1\",class=\"4xx\"} 5\n");
 	expect(ask("GET", "/metrics"), 200, "\nboardwalk_requests_in_flight{worker=\"0\"} 3\n");
 	cr_expect(probes == 0);
 	done();
@@ -100,6 +101,7 @@ Test(management, one_probe_for_all, .init = init)
 	for (int i = 0; i < 5; i++)
 		expect(req[i], 200, "ready\n");
 	verdict = "repo is away";
+	state.known_us = loop_now_us();
 	expect(ask("GET", "/health/ready"), 200, "ready\n"); /* remembered */
 	cr_expect(probes == 1);
 	state.known_us -= REMEMBER_US;
@@ -114,7 +116,7 @@ Test(management, one_probe_for_all, .init = init)
 Test(management, the_prober_leaves, .init = init)
 {
 	struct bw_req *a = ask("GET", "/health/ready"), *b = ask("GET", "/health/ready"),
-	              *c = ask("GET", "/health/ready"), *d = ask("GET", "/health/ready");
+		      *c = ask("GET", "/health/ready"), *d = ask("GET", "/health/ready");
 
 	request_abort(c, false); /* while it waits */
 	cr_expect(ended == 1);

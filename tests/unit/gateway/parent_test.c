@@ -16,11 +16,11 @@
 
 enum behaviour { WAIT, DIE_UNSTARTED, DIE, HANG, DEAF };
 
-static struct script { /* shared with the workers */
-	enum behaviour       behaviour[2]; /* of worker 0 */
-	_Atomic unsigned     starts[2];
-	_Atomic unsigned     aborts;
-} *script;
+static struct script {                 /* shared with the workers */
+	enum behaviour   behaviour[2]; /* of worker 0 */
+	_Atomic unsigned starts[2];
+	_Atomic unsigned aborts;
+} * script;
 
 static void on_abort(int number)
 {
@@ -81,7 +81,8 @@ static pid_t start_parent(void)
 
 static void init(void)
 {
-	script = mmap(NULL, sizeof(*script), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	script = mmap(NULL, sizeof(*script), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	              0);
 }
 
 /* False: it did not happen within ms. */
@@ -109,7 +110,8 @@ static int ends(pid_t pid, int ms)
 static bool both_run(void)
 {
 	return comes(&script->starts[0], 1, 3000) && comes(&script->starts[1], 1, 3000) &&
-	       comes(&counters->worker[0].started, 1, 3000) && comes(&counters->worker[1].started, 1, 3000);
+	       comes(&counters->worker[0].started, 1, 3000) &&
+	       comes(&counters->worker[1].started, 1, 3000);
 }
 
 TestSuite(parent, .init = init, .timeout = 40);
@@ -238,8 +240,9 @@ Test(listeners, a_unix_socket_for_management)
 
 Test(listeners, what_is_no_address_is_fatal)
 {
-	static const char *const bad[] = { "", "8080", "localhost:8080", "127.0.0.1", "127.0.0.1:x",
-		                           "127.0.0.1:70000", "[::1:8080", "256.0.0.1:80" };
+	static const char *const bad[] = { "",          "8080",        "localhost:8080",
+		                           "127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000",
+		                           "[::1:8080", "256.0.0.1:80" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		pid_t pid = fork();

@@ -76,7 +76,8 @@ static void check_row(char *line)
 		cr_assert(n == 5, "%s: query and parameters are missing", fields[0]);
 		cr_assert(r == BW_OK, "%s: \"%s\" refused", fields[0], fields[1]);
 		cr_assert(t.path.n == len && memcmp(t.path.p, fields[2], len) == 0,
-		          "%s: \"%.*s\", not \"%s\"", fields[0], (int)t.path.n, t.path.p, fields[2]);
+		          "%s: \"%.*s\", not \"%s\"", fields[0], (int)t.path.n, t.path.p,
+		          fields[2]);
 		check_optional(fields[0], "query", fields[3], t.query);
 		check_optional(fields[0], "params", fields[4], t.params);
 	}
@@ -85,8 +86,8 @@ static void check_row(char *line)
 
 Test(path, rows)
 {
-	FILE *f = fopen(rows_file(ROWS "/canonical.rows"), "r");
-	char  line[1024];
+	FILE    *f = fopen(rows_file(ROWS "/canonical.rows"), "r");
+	char     line[1024];
 	unsigned rows = 0;
 
 	cr_assert(f != NULL);
@@ -153,14 +154,32 @@ Test(path, authority)
 		const char *text;
 		bool        ok;
 	} rows[] = {
-		{ "a", true },        { "a.b-c_d~e:80", true }, { "127.0.0.1:8080", true }, { "a:", true },
-		{ "[::1]", true },    { "[::1]:80", true },     { "[::ffff:1.2.3.4]", true },
-		{ "", false },        { ":80", false },         { "a:b", false },           { "a:80:80", false },
-		{ "a:65536", false }, { "a:000080", false },    { "a/b", false },           { "a b", false },
-		{ "u@a", false },     { "[]", false },          { "[::1", false },          { "[1]", false },
-		{ "[::1]x", false },  { "a,b", false },         { "a%41", false },          { "\xc3\xa4", false },
+		{ "a", true },
+		{ "a.b-c_d~e:80", true },
+		{ "127.0.0.1:8080", true },
+		{ "a:", true },
+		{ "[::1]", true },
+		{ "[::1]:80", true },
+		{ "[::ffff:1.2.3.4]", true },
+		{ "", false },
+		{ ":80", false },
+		{ "a:b", false },
+		{ "a:80:80", false },
+		{ "a:65536", false },
+		{ "a:000080", false },
+		{ "a/b", false },
+		{ "a b", false },
+		{ "u@a", false },
+		{ "[]", false },
+		{ "[::1", false },
+		{ "[1]", false },
+		{ "[::1]x", false },
+		{ "a,b", false },
+		{ "a%41", false },
+		{ "\xc3\xa4", false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		cr_assert(path_is_authority(bw_str(rows[i].text)) == rows[i].ok, "%s", rows[i].text);
+		cr_assert(path_is_authority(bw_str(rows[i].text)) == rows[i].ok, "%s",
+		          rows[i].text);
 }

@@ -165,10 +165,12 @@ Test(request, body_read)
 	cr_assert(request_body_read(req, 0, buf, 8, &n) == BW_OK && n == 0);
 	req->body_in = (const uint8_t *)"hello";
 	req->body_length = 5;
-	cr_assert(request_body_read(req, 3, buf, 8, &n) == BW_OK && n == 2 && memcmp(buf, "lo", 2) == 0);
+	cr_assert(request_body_read(req, 3, buf, 8, &n) == BW_OK && n == 2 &&
+	          memcmp(buf, "lo", 2) == 0);
 	cr_assert(request_body_read(req, 5, buf, 8, &n) == BW_OK && n == 0);
 	cr_assert(request_body_read(req, UINT64_MAX, buf, 8, &n) == BW_OK && n == 0);
-	cr_assert(request_body_read(req, 1, buf, 2, &n) == BW_OK && n == 2 && memcmp(buf, "el", 2) == 0);
+	cr_assert(request_body_read(req, 1, buf, 2, &n) == BW_OK && n == 2 &&
+	          memcmp(buf, "el", 2) == 0);
 	req->body_in = NULL; /* libh2o's request is gone */
 	cr_assert(request_body_read(req, 0, buf, 8, &n) == BW_EGONE);
 	req->late = true;

@@ -32,7 +32,8 @@ static const char *value_of(const struct bw_req *req, const char *name)
 
 static bool body_is(const struct bw_req *req, const char *text)
 {
-	return buf_size(&req->body) == strlen(text) && memcmp(buf_data(&req->body), text, strlen(text)) == 0;
+	return buf_size(&req->body) == strlen(text) &&
+	       memcmp(buf_data(&req->body), text, strlen(text)) == 0;
 }
 
 Test(response, header_names_and_values)
@@ -42,17 +43,29 @@ Test(response, header_names_and_values)
 		const char *name;
 		int         r;
 	} names[] = {
-		{ "X-Ok", BW_OK },           { "!#$%&'*+-.^_`|~09", BW_OK }, { "", BW_EINVAL },
-		{ "a b", BW_EINVAL },        { "a:", BW_EINVAL },            { "a\r\nb", BW_EINVAL },
-		{ "\xc3\xa4", BW_EINVAL },   { "Connection", BW_EINVAL },    { "CONTENT-LENGTH", BW_EINVAL },
-		{ "Date", BW_EINVAL },       { "Server", BW_EINVAL },        { "Transfer-Encoding", BW_EINVAL },
-		{ "Upgrade", BW_EINVAL },    { "X-Request-Id", BW_EINVAL },  { "Trailer", BW_EINVAL },
-		{ "Keep-Alive", BW_EINVAL }, { "TE", BW_EINVAL },            { "a/b", BW_EINVAL },
+		{ "X-Ok", BW_OK },
+		{ "!#$%&'*+-.^_`|~09", BW_OK },
+		{ "", BW_EINVAL },
+		{ "a b", BW_EINVAL },
+		{ "a:", BW_EINVAL },
+		{ "a\r\nb", BW_EINVAL },
+		{ "\xc3\xa4", BW_EINVAL },
+		{ "Connection", BW_EINVAL },
+		{ "CONTENT-LENGTH", BW_EINVAL },
+		{ "Date", BW_EINVAL },
+		{ "Server", BW_EINVAL },
+		{ "Transfer-Encoding", BW_EINVAL },
+		{ "Upgrade", BW_EINVAL },
+		{ "X-Request-Id", BW_EINVAL },
+		{ "Trailer", BW_EINVAL },
+		{ "Keep-Alive", BW_EINVAL },
+		{ "TE", BW_EINVAL },
+		{ "a/b", BW_EINVAL },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect(response_header(req, names[i].name, BW_STR("v"), true) == names[i].r, "\"%s\"",
-		          names[i].name);
+		cr_expect(response_header(req, names[i].name, BW_STR("v"), true) == names[i].r,
+		          "\"%s\"", names[i].name);
 	for (unsigned c = 0; c < 256; c++) {
 		bool bad = (c < 32 && c != '\t') || c == 127;
 
@@ -62,7 +75,8 @@ Test(response, header_names_and_values)
 			memset(value, '\xe4', sizeof(value));
 			value[i] = (char)c;
 			cr_expect(response_header(req, "x-c", (struct bw_str){ value, 19 }, true) ==
-			                  (bad ? BW_EINVAL : BW_OK), "%02x at %zu", c, i);
+			                  (bad ? BW_EINVAL : BW_OK),
+			          "%02x at %zu", c, i);
 		}
 	}
 	cr_expect(response_header(req, "x", BW_ABSENT, true) == BW_EINVAL);
@@ -122,7 +136,8 @@ Test(response, over_or_committed)
 	struct bw_req *req = new_response();
 
 	req->committed = true;
-	cr_expect(response_status(req, 200) == BW_ESTATE && response_send_error(req, 500, NULL) == BW_ESTATE);
+	cr_expect(response_status(req, 200) == BW_ESTATE &&
+	          response_send_error(req, 500, NULL) == BW_ESTATE);
 	cr_expect(response_header(req, "x", BW_STR("y"), true) == BW_ESTATE);
 	req->gone = true;
 	cr_expect(response_write(req, "x", 1) == BW_EGONE && response_flush(req) == BW_EGONE);
@@ -222,13 +237,16 @@ Test(response, page_by_accept)
 		req->n_headers = rows[i].accept != NULL;
 		response_builtin_page(req, 404);
 		cr_expect_str_eq(value_of(req, "content-type"),
-		                 rows[i].json ? "application/problem+json" : "text/html;charset=utf-8",
+		                 rows[i].json ? "application/problem+json"
+		                              : "text/html;charset=utf-8",
 		                 "%s", rows[i].accept);
-		cr_expect(body_is(req, rows[i].json ? "{\"status\":404,\"title\":\"Not Found\",\"instance\":"
-		                                      "\"urn:request:00000000000000ab\"}\n"
-		                                    : "<!DOCTYPE html>\n<title>404 Not Found</title>\n"
-		                                      "<h1>404 Not Found</h1>\n"
-		                                      "<p>Request 00000000000000ab</p>\n"),
+		cr_expect(body_is(req,
+		                  rows[i].json
+		                          ? "{\"status\":404,\"title\":\"Not Found\",\"instance\":"
+		                            "\"urn:request:00000000000000ab\"}\n"
+		                          : "<!DOCTYPE html>\n<title>404 Not Found</title>\n"
+		                            "<h1>404 Not Found</h1>\n"
+		                            "<p>Request 00000000000000ab</p>\n"),
 		          "%s", rows[i].accept);
 		done(req);
 	}
@@ -248,8 +266,10 @@ Test(response, page_texts)
 	req->n_headers = 1;
 	cr_assert(response_send_error(req, 400, "a \"b\" \\ \n") == BW_OK);
 	response_builtin_page(req, 400);
-	cr_expect(body_is(req, "{\"status\":400,\"title\":\"Bad Request\",\"detail\":\"a \\\"b\\\" \\\\ \\u000a\","
-	                       "\"instance\":\"urn:request:00000000000000ab\"}\n"));
+	cr_expect(body_is(
+		req,
+		"{\"status\":400,\"title\":\"Bad Request\",\"detail\":\"a \\\"b\\\" \\\\ \\u000a\","
+		"\"instance\":\"urn:request:00000000000000ab\"}\n"));
 	cr_expect_str_eq(response_reason(431), "Request Header Fields Too Large");
 	cr_expect_str_eq(response_reason(299), "Unknown");
 	done(req);

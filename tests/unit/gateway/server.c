@@ -24,11 +24,18 @@
 
 struct gateway_settings test_server_settings(void)
 {
-	static char                    empty[] = "", spool[] = "/tmp";
+	static char                   empty[] = "", spool[] = "/tmp";
 	const struct gateway_settings s = {
-		.max_connections = 1000, .max_requests = 1000, .max_body = 64 << 20, .max_head = 32768,
-		.max_target = 8192, .request_timeout_ms = 30000, .idle_timeout_ms = 75000,
-		.head_timeout_ms = 10000, .access_log = empty, .spool = spool,
+		.max_connections = 1000,
+		.max_requests = 1000,
+		.max_body = 64 << 20,
+		.max_head = 32768,
+		.max_target = 8192,
+		.request_timeout_ms = 30000,
+		.idle_timeout_ms = 75000,
+		.head_timeout_ms = 10000,
+		.access_log = empty,
+		.spool = spool,
 	};
 
 	return s;
@@ -62,8 +69,11 @@ static void run(const struct gateway_settings *s, struct shared *shared, int fd,
 	log_start();
 	fiber_report_crashes();
 	fiber_pool_init(s->max_requests + 1);
-	http_init(&(struct http_config){ .settings = s, .shared = &shared->worker[0], .public_fd = fd,
-	                                 .management_fd = -1, .serve = serve });
+	http_init(&(struct http_config){ .settings = s,
+	                                 .shared = &shared->worker[0],
+	                                 .public_fd = fd,
+	                                 .management_fd = -1,
+	                                 .serve = serve });
 	signals = loop_fd_watch(signal_fd, on_signal, NULL);
 	offload_init(2, 4);
 	idle = http_run();
@@ -77,7 +87,8 @@ static void run(const struct gateway_settings *s, struct shared *shared, int fd,
 	exit(0);
 }
 
-struct test_server test_server_start(const struct gateway_settings *s, void (*serve)(struct bw_req *))
+struct test_server test_server_start(const struct gateway_settings *s,
+                                     void (*serve)(struct bw_req *))
 {
 	struct test_server t;
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
