@@ -214,7 +214,7 @@ static void on_service_account(void *arg, int err, const struct account *a)
 	if (err == BW_OK)
 		answer_service(c, &q, a, clock_boot_us());
 	else
-		refuse(c, &q, "service login", BW_STR("?"), err, "the database does not answer");
+		refuse(c, &q, "service login", BW_STR("?"), err, "PostgreSQL does not answer");
 }
 
 static void on_authenticate_service(struct conn *c, const struct wire_question *q,

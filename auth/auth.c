@@ -9,8 +9,8 @@
  *                                     `---------------> account <--- journal (what has changed)
  *
  * It accepts nobody before the database has the schema of this program, accounts can be read and the
- * journal is followed: who is greeted is served. SIGTERM: logins under way are finished; a second
- * one: at once.
+ * journal is followed: who is greeted is served. SIGTERM or SIGINT: logins under way are
+ * finished; a second one: at once.
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after that
  * per login. Tests: tests/unit/auth/auth_test.c, tests/system. */
 #include "answer.h"
@@ -21,8 +21,6 @@
 #include <base/log.h>
 #include <base/sandbox.h>
 #include <base/unix_socket.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
@@ -30,7 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <wire/server.h>
 
 #define BACKLOG 128
 
@@ -41,7 +38,7 @@ struct auth {
 	int                   listener;
 	uid_t                 gateway;
 	struct ev_loop       *loop;
-	ev_signal             terminate;
+	ev_signal             terminate, interrupt;
 	bool                  is_stopping;
 	ev_prepare            stopped; /* while stopping: looks whether the last login has ended */
 	struct schema_wait   *schema;
@@ -255,13 +252,16 @@ static void on_terminate(struct ev_loop *loop, ev_signal *w, int revents)
 static void run(struct auth *auth)
 {
 	ev_signal_init(&auth->terminate, on_terminate, SIGTERM);
+	ev_signal_init(&auth->interrupt, on_terminate, SIGINT);
 	ev_prepare_init(&auth->stopped, on_prepare);
-	auth->terminate.data = auth->stopped.data = auth;
+	auth->terminate.data = auth->interrupt.data = auth->stopped.data = auth;
 	ev_signal_start(auth->loop, &auth->terminate);
+	ev_signal_start(auth->loop, &auth->interrupt);
 	auth->schema = schema_wait_new(auth->loop, auth->conninfo, on_schema_ready, auth);
 	ev_run(auth->loop, 0);
 	ev_prepare_stop(auth->loop, &auth->stopped);
 	ev_signal_stop(auth->loop, &auth->terminate);
+	ev_signal_stop(auth->loop, &auth->interrupt);
 }
 
 static void start_pool(struct auth *auth)

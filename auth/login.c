@@ -153,7 +153,7 @@ static void on_account(void *arg, int err, const struct account *a)
 	if (err == BW_OK)
 		decide(arg, a);
 	else
-		end(arg, err, NULL, "the database does not answer");
+		end(arg, err, NULL, "PostgreSQL does not answer");
 }
 
 static void look_up(struct attempt *at)

@@ -72,7 +72,7 @@ Test(database, disabled_and_enabled)
 
 Test(database, new_account_and_new_group)
 {
-	uint64_t since;
+	uint64_t since, asked;
 
 	cr_assert_eq(basic(&g, &q, "late", "late's"), BW_ELOGIN);
 	cr_assert_eq(basic(&g, &q, "reader", "first"), BW_OK);
@@ -82,8 +82,8 @@ Test(database, new_account_and_new_group)
 	                        "SELECT auth.membership_add('team', 'reader')");
 	set_password("late", "late's");
 	since = clock_boot_us();
-	while (basic(&g, &q, "late", "late's") != BW_OK)
-		cr_assert_leq(clock_boot_us() - since, 2 * LIMIT_US);
+	while (asked = clock_boot_us(), basic(&g, &q, "late", "late's") != BW_OK)
+		cr_assert_leq(asked - since, LIMIT_US);
 	cr_assert_eq(basic(&g, &q, "reader", "first"), BW_OK);
 	cr_assert_eq(q.handle.n_principals, 3);
 }
