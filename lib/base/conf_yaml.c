@@ -245,7 +245,9 @@ static int read_document(struct reader *r)
 
 static int read_stream(struct reader *r)
 {
-	if (next(r) != 0 || next(r) != 0)
+	if (next(r) != 0) /* the stream's begin */
+		return -1;
+	if (next(r) != 0)
 		return -1;
 	if (r->event.type == YAML_STREAM_END_EVENT)
 		return 0; /* nothing but comments */

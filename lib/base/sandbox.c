@@ -188,7 +188,7 @@ static void add_conditional_rules(scmp_filter_ctx filter)
 	add_rule_if(filter, "mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC_BIT, 0));
 	add_rule_if(filter, "clone",
 	            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD_BIT, CLONE_THREAD_BIT));
-	add_rule_if(filter, "tgkill", SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	add_rule_if(filter, "tgkill", SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	check_rule(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call_number("clone3"), 0),
 	           "clone3");
 }
