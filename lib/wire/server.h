@@ -26,12 +26,13 @@ struct wire_server_ops {
 	 * the connection is closed with that reason and on_close does not run. (Not by
 	 * wire_chan_close from here.) */
 	int (*on_open)(struct wire_conn *c, struct bw_str channel);
-	/* A parsed request whose row permits it. m and its bytes are borrowed for the call; a
-	 * password in it is wiped after it. Answer now or later with wire_answer / wire_fail, exactly
-	 * once unless the row is one-way. */
+	/* A parsed request whose row permits it. m is borrowed for the call, its bytes until on_batch
+	 * returns, but a password in it is wiped after the call. Answer now or later with wire_answer
+	 * / wire_fail, exactly once unless the row is one-way. */
 	void (*on_message)(struct wire_conn *c, const struct wire_question *q,
 	                   struct wire_message *m);
-	/* All messages of one read have been handed over (prefetching may end here). NULL: not wanted. */
+	/* All messages of one read have been handed over, and the connection is still open. NULL: not
+	 * wanted. */
 	void (*on_batch)(struct wire_conn *c);
 	/* Gone, after a successful on_open; log the reason. Questions not answered yet must not be
 	 * answered any more: c is freed after this. (Who never got that far is logged by the server.) */
