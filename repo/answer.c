@@ -19,6 +19,8 @@ static const enum wire_id permit[] = {
 	WIRE_HANDLE_CLOSE,     WIRE_NONE,
 };
 
+#define BATCH 64u
+
 struct answers {
 	struct wire_server      *server;
 	struct resources        *resources;
@@ -27,6 +29,9 @@ struct answers {
 	size_t                   n_keys;
 	uint64_t                 now_us; /* CLOCK_BOOTTIME of this batch; 0: not read yet */
 	bool                     is_draining;
+	/* Questions of the read that is being handed over, all of one connection. */
+	struct ask_question batch[BATCH];
+	unsigned            n_batch;
 };
 
 /* One gateway worker. */
@@ -102,6 +107,21 @@ static struct bw_str str_of(const ProtobufCBinaryData *b)
 	return (struct bw_str){ (const char *)b->data, b->len };
 }
 
+static void drop_batch(struct answers *a)
+{
+	for (unsigned i = 0; i < a->n_batch; i++)
+		principals_unref(a->batch[i].who);
+	a->n_batch = 0;
+}
+
+static void ask_batch(struct conn *c)
+{
+	struct answers *a = answers_of(c);
+
+	resources_ask(a->resources, &c->asker, a->batch, a->n_batch);
+	drop_batch(a);
+}
+
 static void ask(struct conn *c, const struct wire_question *q, enum ask_kind kind,
                 const ProtobufCBinaryData *handle, uint64_t sequence, struct ask_question *question)
 {
@@ -113,10 +133,16 @@ static void ask(struct conn *c, const struct wire_question *q, enum ask_kind kin
 	question->who = speaker(c, q, handle, sequence);
 	if (question->who == NULL)
 		return;
-	if (a->is_draining)
+	if (a->is_draining) {
 		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
-	else
-		resources_ask(a->resources, &c->asker, question);
+		return;
+	}
+	resources_expect(a->resources, question);
+	/* Its handle may be closed by a later message of this read. */
+	principals_ref(question->who);
+	a->batch[a->n_batch++] = *question;
+	if (a->n_batch == BATCH)
+		ask_batch(c);
 }
 
 static void on_resource_resolve(struct conn *c, const struct wire_question *q,
@@ -193,7 +219,10 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 
 static void on_batch(struct wire_conn *base)
 {
-	answers_of((struct conn *)base)->now_us = 0;
+	struct conn *c = (struct conn *)base;
+
+	ask_batch(c);
+	answers_of(c)->now_us = 0;
 }
 
 static void on_close(struct wire_conn *base, const char *reason)
@@ -201,6 +230,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 	struct conn *c = (struct conn *)base;
 
 	log_info(0, "connection %llu closed: %s", (unsigned long long)base->id, reason);
+	drop_batch(answers_of(c)); /* of a read that has not come to its end */
 	asker_gone(&c->asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;

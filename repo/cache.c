@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define OCTETS_PER_BUCKET 512u /* about one entry */
+#define PREFETCH_OCTETS   512u /* of a record; what follows is fetched in sequence by itself */
 
 struct cache {
 	struct cache_entry **buckets;
@@ -48,7 +49,7 @@ static size_t size_of(const struct cache_entry *e)
 
 /* ---- finding and making ---- */
 
-static struct cache_entry *find(struct cache *c, struct bw_str path, uint64_t hash)
+struct cache_entry *cache_find_hashed(struct cache *c, struct bw_str path, uint64_t hash)
 {
 	struct cache_entry *e = c->buckets[hash & (c->n_buckets - 1)];
 
@@ -58,7 +59,7 @@ static struct cache_entry *find(struct cache *c, struct bw_str path, uint64_t ha
 	return e;
 }
 
-static uint64_t hash_of(const struct cache *c, struct bw_str path)
+uint64_t cache_hash(const struct cache *c, struct bw_str path)
 {
 	uint64_t hash;
 
@@ -68,7 +69,26 @@ static uint64_t hash_of(const struct cache *c, struct bw_str path)
 
 struct cache_entry *cache_find(struct cache *c, struct bw_str path)
 {
-	return find(c, path, hash_of(c, path));
+	return cache_find_hashed(c, path, cache_hash(c, path));
+}
+
+void cache_prefetch(const struct cache *c, uint64_t hash, unsigned pass)
+{
+	struct cache_entry *const *bucket = &c->buckets[hash & (c->n_buckets - 1)];
+	const struct cache_entry  *e;
+
+	if (pass == 1) {
+		__builtin_prefetch(bucket);
+		return;
+	}
+	e = *bucket;
+	if (pass == 2 && e != NULL) {
+		__builtin_prefetch(&e->next);
+		__builtin_prefetch(e->path);
+	} else if (pass == 3 && e != NULL && e->hash == hash && e->record != NULL) {
+		for (uint32_t at = 0; at < PREFETCH_OCTETS && at < e->n_record; at += 64)
+			__builtin_prefetch(e->record + at);
+	}
 }
 
 static void hang(struct cache_entry *e, struct cache_entry *parent)
@@ -97,8 +117,8 @@ static struct cache_entry *add(struct cache *c, struct bw_str path, uint64_t has
 
 struct cache_entry *cache_make(struct cache *c, struct bw_str path)
 {
-	uint64_t            hash = hash_of(c, path);
-	struct cache_entry *e = find(c, path, hash), *below, *first;
+	uint64_t            hash = cache_hash(c, path);
+	struct cache_entry *e = cache_find_hashed(c, path, hash), *below, *first;
 	const char         *slash;
 
 	if (e != NULL)
@@ -107,8 +127,8 @@ struct cache_entry *cache_make(struct cache *c, struct bw_str path)
 	while (path.n > 1) {
 		slash = memrchr(path.p, '/', path.n);
 		path.n = slash == path.p ? 1 : (size_t)(slash - path.p);
-		hash = hash_of(c, path);
-		e = find(c, path, hash);
+		hash = cache_hash(c, path);
+		e = cache_find_hashed(c, path, hash);
 		hang(below, e != NULL ? e : add(c, path, hash));
 		if (e != NULL)
 			break;

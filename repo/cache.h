@@ -71,6 +71,11 @@ size_t        cache_bytes(const struct cache *c);
 /* The entry of a path in any state; NULL if there is none. Stays while it has data or fills and
  * nothing is trimmed. */
 struct cache_entry *cache_find(struct cache *c, struct bw_str path);
+/* The same in two steps. Between them, for a batch: each of the passes 1 to 3 asks for the memory that
+ * the next one, and at last the finding, looks at. All paths of a batch wait for it together. */
+uint64_t            cache_hash(const struct cache *c, struct bw_str path);
+struct cache_entry *cache_find_hashed(struct cache *c, struct bw_str path, uint64_t hash);
+void                cache_prefetch(const struct cache *c, uint64_t hash, unsigned pass);
 /* Finds or makes it, with its ancestors. path: absolute, no empty segment. */
 struct cache_entry *cache_make(struct cache *c, struct bw_str path);
 

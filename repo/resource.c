@@ -79,8 +79,11 @@ static enum ask_step resolve(struct resources *r, struct ask *ask)
 	unsigned      left = FETCH_MAX_PATHS; /* a path with more dots ends here */
 
 	for (; cut.p != NULL && left > 0; cut = next_cut(cut), left--) {
-		struct cache_entry *e = cache_find(r->cache, cut);
-		uint64_t            allowed;
+		struct cache_entry *e =
+			left == FETCH_MAX_PATHS
+				? cache_find_hashed(r->cache, cut, ask->question.hash)
+				: cache_find(r->cache, cut);
+		uint64_t allowed;
 
 		if (!ask_is_known(r, e)) {
 			if (ask_is_path(cut))
@@ -110,11 +113,23 @@ static void run(struct resources *r, struct ask *ask)
 		ask_children(r, ask);
 }
 
-void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *question)
+void resources_expect(struct resources *r, struct ask_question *q)
 {
-	struct ask ask = { .question = *question, .asker = asker };
+	q->hash = cache_hash(r->cache, q->kind == ASK_RESOLVE ? first_cut(q->path) : q->path);
+	cache_prefetch(r->cache, q->hash, 1);
+}
 
-	run(r, &ask);
+void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *questions,
+                   unsigned n)
+{
+	for (unsigned pass = 2; n > 1 && pass <= 3; pass++)
+		for (unsigned i = 0; i < n; i++)
+			cache_prefetch(r->cache, questions[i].hash, pass);
+	for (unsigned i = 0; i < n; i++) {
+		struct ask ask = { .question = questions[i], .asker = asker };
+
+		run(r, &ask);
+	}
 }
 
 void ask_again(struct resources *r, struct ask *ask, int err)

@@ -34,6 +34,7 @@ struct ask_question {
 	struct bw_str        path;
 	struct bw_str        after; /* CHILDREN: name of the child before the page, or absent */
 	unsigned             max;   /* CHILDREN: 1 to 256 */
+	uint64_t             hash;  /* set by resources_expect */
 };
 
 struct resources_settings {
@@ -52,8 +53,13 @@ struct resources_settings {
 struct resources *resources_new(struct ev_loop *loop, const struct resources_settings *settings);
 void resources_free(struct resources *r); /* questions that wait are answered BW_EGONE */
 
-/* Answers now or later, exactly once. Strings are copied if it waits. */
-void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *question);
+/* To be called first: memory for the question is on its way from now on. */
+void resources_expect(struct resources *r, struct ask_question *question);
+/* Answers each now or later, exactly once; those answered now in their order. Strings are copied if
+ * one waits. All that come in one read together wait for memory together: with a large cache that
+ * is most of what a hit costs. */
+void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *questions,
+                   unsigned n);
 unsigned resources_waiting(const struct resources *r);
 void     asker_init(struct asker *a, struct wire_chan *chan);
 /* The connection is gone: its questions are dropped. */
