@@ -3,10 +3,11 @@
  *   arena.chunk -> [ next size | 16 .. used .. | .. free .. ] -> [ large ] -> [ full ] -> NULL
  *                                              ^ arena.next   ^ arena.end
  *
- * A chunk has 8 KiB and comes from the thread's stock; what does not fit well into one gets a block
- * of its own, linked behind the chunk being filled, so that filling goes on there. Under
- * AddressSanitizer everything not handed out is poisoned, with a gap behind each piece: use after
- * arena_done and running over the end of a piece are both reported at the access.
+ * A chunk has 4 KiB, which is enough for most requests and what each waiting one holds, and comes
+ * from the thread's stock; what does not fit well into one gets a block of its own, linked behind the
+ * chunk being filled, so that filling goes on there. Under AddressSanitizer everything not handed out
+ * is poisoned, with a gap behind each piece: use after arena_done and running over the end of a piece
+ * are both reported at the access.
  *
  * Owns: the chunks; the stock of each thread, freed when the thread ends. Runs in: any thread, one
  * at a time per arena; an arena may end on another thread than it began on.
@@ -44,9 +45,9 @@ enum { ARENA_GAP = 0 };
 
 enum {
 	ARENA_ALIGN = 16,
-	ARENA_CHUNK = 8192,   /* with its head */
+	ARENA_CHUNK = 4096,   /* with its head */
 	ARENA_LARGE = 2048,   /* beyond: a block of its own, if the chunk has no room left */
-	ARENA_STOCK_MAX = 64, /* chunks kept per thread: 512 KiB */
+	ARENA_STOCK_MAX = 128, /* chunks kept per thread: 512 KiB */
 };
 
 struct arena_chunk {
