@@ -123,24 +123,32 @@ static void copy_program(const struct test_instance *i, const char *folder, cons
 	free(to);
 }
 
-static void install_files(const struct test_instance *i)
+static void copy_bundle(const struct test_instance *i, const char *folder, const char *name)
+{
+	char *from = format_text("%s/%s/%s.so", BOARDWALK_BUILD, folder, name);
+	char *to = format_text("%s/bundles/%s.so", i->root, name);
+
+	copy_file(from, to);
+	free(from);
+	free(to);
+}
+
+static void install_files(const struct test_instance *i, const struct test_instance_options *options)
 {
 	char *folder = format_text("%s/bin", i->root);
-	char *from = format_text("%s/bundles/demo.so", BOARDWALK_BUILD);
-	char *to = format_text("%s/bundles/demo.so", i->root);
 
 	make_folder(folder);
 	free(folder);
 	folder = format_text("%s/bundles", i->root);
 	make_folder(folder);
-	copy_file(from, to);
+	copy_bundle(i, "bundles", "demo");
+	if (options != NULL && options->bundle != NULL)
+		copy_bundle(i, "tests/bundles", options->bundle);
 	copy_program(i, "cli", "boardwalk");
 	copy_program(i, "gateway", "boardwalk-gateway");
 	copy_program(i, "auth", "boardwalk-auth");
 	copy_program(i, "repo", "boardwalk-repo");
 	free(folder);
-	free(from);
-	free(to);
 }
 
 static void write_config(const struct test_instance *i, const char *config)
@@ -171,7 +179,7 @@ void test_instance_prepare(struct test_instance *ret, const struct test_instance
 	snprintf(ret->data, sizeof(ret->data), "%s%s%s", data[0] == '/' ? "" : ret->root,
 	         data[0] == '/' ? "" : "/", data);
 	ret->port = find_ports();
-	install_files(ret);
+	install_files(ret, options);
 	write_config(ret, options != NULL ? options->config : NULL);
 }
 
@@ -435,6 +443,40 @@ pid_t test_instance_pid(const struct test_instance *i, const char *name)
 	}
 	free(output);
 	return (pid_t)pid;
+}
+
+size_t test_instance_workers(const struct test_instance *i, pid_t *ret_pids, size_t max)
+{
+	int    parent = (int)test_instance_pid(i, "gateway");
+	char  *file = format_text("/proc/%d/task/%d/children", parent, parent);
+	FILE  *in = fopen(file, "re");
+	size_t n = 0;
+
+	while (in != NULL && n < max && fscanf(in, "%d", &ret_pids[n]) == 1)
+		n++;
+	if (in != NULL)
+		fclose(in);
+	free(file);
+	return n;
+}
+
+const char *test_process_status(pid_t pid, const char *field)
+{
+	static char line[4096];
+	char       *file = format_text("/proc/%d/status", (int)pid), *value = NULL;
+	FILE       *in = fopen(file, "re");
+	size_t      n = strlen(field);
+
+	while (in != NULL && value == NULL && fgets(line, sizeof(line), in) != NULL)
+		if (strncmp(line, field, n) == 0 && line[n] == ':')
+			value = line + n + 1 + strspn(line + n + 1, " \t");
+	if (in != NULL)
+		fclose(in);
+	free(file);
+	if (value == NULL)
+		return "";
+	value[strcspn(value, "\n")] = '\0';
+	return value;
 }
 
 bool test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,

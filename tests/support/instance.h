@@ -5,6 +5,7 @@
  * line on stderr, the instance's log and abort(). */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct test_instance {
@@ -20,6 +21,7 @@ struct test_instance_options {
 	const char        *config; /* YAML instead of the demo's; NULL: the demo's */
 	const char        *data;   /* the data folder, below root if not absolute; NULL: "data" */
 	const char *const *environment; /* "NAME=value" ..., NULL-terminated, added; may be NULL */
+	const char        *bundle; /* one of tests/support/bundles besides the demo's; may be NULL */
 	bool               without_demo; /* neither its bundle nor its content */
 	bool               ordinary;     /* as user nobody, if the test runs as root */
 };
@@ -37,6 +39,8 @@ void test_instance_stop(struct test_instance *i);
 
 /* The process named postgres, auth, repo or gateway, as `boardwalk status` says; 0: none. */
 pid_t test_instance_pid(const struct test_instance *i, const char *name);
+/* The gateway's workers, at most max of them; how many there are. */
+size_t test_instance_workers(const struct test_instance *i, pid_t *ret_pids, size_t max);
 /* Waits until that process has another pid than before and /health/ready is 200. False after limit_ms. */
 bool  test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,
                               unsigned limit_ms);
@@ -50,5 +54,8 @@ void  test_instance_repoinit(const struct test_instance *i, const char *script);
 void  test_instance_password(const struct test_instance *i, const char *user, const char *password);
 /* Whether text stands in the instance's log. */
 bool  test_instance_logged(const struct test_instance *i, const char *text);
+/* What /proc/PID/status says behind "field:", without the blanks before it; "" if there is no such
+ * process or field. Borrowed until the next call. */
+const char *test_process_status(pid_t pid, const char *field);
 /* Milliseconds of the monotonic clock, for limits. */
 unsigned long long test_now_ms(void);

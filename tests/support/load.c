@@ -1,9 +1,10 @@
 /* load.c - keep-alive clients on one epoll.
  *
  *   IDLE --connect--> ASKING --whole answer--> ASKING (next question) ...
- *     ^                  |
- *     +--- closed, or stuck: counted ---+      a client that lost its connection makes a new one at
- *                                              the next tick, so refusals do not spin
+ *     ^                  |         |                       or RESTING, while n_idle wants it
+ *     +--- closed, or stuck: counted
+ *
+ * A client that lost its connection makes a new one at the next tick, so refusals do not spin.
  */
 #include "load.h"
 #include <arpa/inet.h>
@@ -23,8 +24,9 @@
 
 struct client {
 	int      fd; /* -1: IDLE */
+	unsigned index;
 	size_t   question;
-	uint64_t asked_us;
+	uint64_t asked_us; /* 0: RESTING */
 	char     answer[8192];
 	size_t   n;
 };
@@ -36,9 +38,11 @@ static unsigned *bucket_of(struct load *load, unsigned *buckets)
 	return &buckets[i < LOAD_BUCKETS ? i : LOAD_BUCKETS - 1];
 }
 
-static void bad(struct load *load, uint64_t *counter)
+static void bad(struct load *load, const struct client *c, uint64_t *counter)
 {
 	(*counter)++;
+	load->counts.bad_of_question[c->question]++;
+	load->of_client[c->index].bad++;
 	++*bucket_of(load, load->bad_in_bucket);
 }
 
@@ -49,17 +53,34 @@ static void hang_up(struct client *c)
 	c->n = 0;
 }
 
+static void took(struct load *load, const struct client *c)
+{
+	struct load_client_counts *seen = &load->of_client[c->index];
+	uint64_t                   ms = (clock_mono_us() - c->asked_us) / 1000;
+
+	if (ms > seen->slowest_ms)
+		seen->slowest_ms = ms;
+	if (ms > load->counts.slowest_ms)
+		load->counts.slowest_ms = ms;
+}
+
 static void lose(struct load *load, struct client *c)
 {
-	bad(load, &load->closed);
+	if (c->asked_us > 0)
+		took(load, c);
+	bad(load, c, &load->counts.closed);
 	hang_up(c);
 }
 
+/* The next question, or rest. */
 static void ask(struct load *load, struct client *c)
 {
 	const char *request = load->questions[c->question].request;
 
 	c->n = 0;
+	c->asked_us = 0;
+	if (c->index + load->n_idle >= load->n_clients)
+		return;
 	c->asked_us = clock_mono_us();
 	if (send(c->fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
 		lose(load, c);
@@ -67,7 +88,8 @@ static void ask(struct load *load, struct client *c)
 
 static void connect_client(struct load *load, struct client *c, int epoll)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(load->port),
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		                  .sin_port = htons(load->port),
 		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct epoll_event e = { .events = EPOLLIN | EPOLLRDHUP, .data.ptr = c };
 
@@ -75,7 +97,7 @@ static void connect_client(struct load *load, struct client *c, int epoll)
 	if (c->fd < 0)
 		fatal("socket");
 	if (connect(c->fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
-		bad(load, &load->refused);
+		bad(load, c, &load->counts.refused);
 		hang_up(c);
 		return;
 	}
@@ -86,8 +108,8 @@ static void connect_client(struct load *load, struct client *c, int epoll)
 }
 
 /* The body of a whole answer and its size; NULL: not there yet. *ret_bad: it is no answer. */
-static const char *whole_answer(const struct client *c, size_t *ret_n, int *ret_status, bool *ret_close,
-                                bool *ret_bad)
+static const char *whole_answer(const struct client *c, size_t *ret_n, int *ret_status,
+                                bool *ret_close, bool *ret_bad)
 {
 	const char *end = memmem(c->answer, c->n, "\r\n\r\n", 4), *length;
 
@@ -108,28 +130,25 @@ static const char *whole_answer(const struct client *c, size_t *ret_n, int *ret_
 	return (size_t)(c->answer + c->n - end) >= *ret_n ? end : NULL;
 }
 
-static void judge(struct load *load, struct client *c, size_t index, int status, const char *body,
-                  size_t n)
+static void judge(struct load *load, struct client *c, int status, const char *body, size_t n)
 {
 	const char *expected = load->questions[c->question].body;
-	uint64_t    took_ms = (clock_mono_us() - c->asked_us) / 1000;
 
-	if (took_ms > load->slowest_ms)
-		load->slowest_ms = took_ms;
+	took(load, c);
 	if (status != 200) {
-		bad(load, &load->by_status[status]);
+		bad(load, c, &load->counts.by_status[status]);
 		return;
 	}
-	load->by_status[200]++;
+	load->counts.by_status[200]++;
 	if (expected && (n != strlen(expected) || memcmp(body, expected, n) != 0)) {
-		bad(load, &load->wrong_bodies);
+		bad(load, c, &load->counts.wrong_bodies);
 		return;
 	}
-	load->ok_of_client[index]++;
+	load->of_client[c->index].ok++;
 	++*bucket_of(load, load->ok_in_bucket);
 }
 
-static void on_readable(struct load *load, struct client *c, size_t index)
+static void on_readable(struct load *load, struct client *c)
 {
 	ssize_t     got = recv(c->fd, c->answer + c->n, sizeof(c->answer) - 1 - c->n, 0);
 	const char *body;
@@ -147,10 +166,10 @@ static void on_readable(struct load *load, struct client *c, size_t index)
 	c->answer[c->n] = '\0';
 	body = whole_answer(c, &n, &status, &closes, &is_bad);
 	if (is_bad) {
-		bad(load, &load->malformed);
+		bad(load, c, &load->counts.malformed);
 		hang_up(c);
 	} else if (body) {
-		judge(load, c, index, status, body, n);
+		judge(load, c, status, body, n);
 		c->question = (c->question + 1) % load->n_questions;
 		if (closes)
 			hang_up(c);
@@ -169,8 +188,10 @@ static void look_after(struct load *load, struct client *clients, int epoll)
 
 		if (c->fd < 0) {
 			connect_client(load, c, epoll);
+		} else if (c->asked_us == 0) {
+			ask(load, c);
 		} else if (now - c->asked_us > load->answer_within_ms * 1000ull) {
-			bad(load, &load->stuck);
+			bad(load, c, &load->counts.stuck);
 			hang_up(c);
 		}
 	}
@@ -183,10 +204,13 @@ void load_run(struct load *load)
 	uint64_t           ticked = 0, now;
 	int                epoll = epoll_create1(EPOLL_CLOEXEC), n;
 
+	if (load->n_questions > LOAD_MAX_QUESTIONS)
+		fatalx("%zu questions", load->n_questions);
 	load->started_us = clock_mono_us();
-	load->ok_of_client = xcalloc(load->n_clients, sizeof(*load->ok_of_client));
+	load->of_client = xcalloc(load->n_clients, sizeof(*load->of_client));
 	for (unsigned i = 0; i < load->n_clients; i++) {
 		clients[i].fd = -1;
+		clients[i].index = i;
 		clients[i].question = i % load->n_questions;
 	}
 	for (;;) {
@@ -202,7 +226,7 @@ void load_run(struct load *load)
 			struct client *c = events[i].data.ptr;
 
 			if (c->fd >= 0)
-				on_readable(load, c, (size_t)(c - clients));
+				on_readable(load, c);
 		}
 	}
 	for (unsigned i = 0; i < load->n_clients; i++)
@@ -214,22 +238,17 @@ void load_run(struct load *load)
 
 void load_done(struct load *load)
 {
-	free(load->ok_of_client);
-	load->ok_of_client = NULL;
+	free(load->of_client);
+	load->of_client = NULL;
 }
 
-uint64_t load_ok(const struct load *load)
-{
-	return load->by_status[200] - load->wrong_bodies;
-}
-
-uint64_t load_other(const struct load *load)
+uint64_t load_other(const struct load_counts *counts)
 {
 	uint64_t n = 0;
 
 	for (int i = 0; i < 600; i++)
 		if (i != 200 && i != 502 && i != 503 && i != 504)
-			n += load->by_status[i];
+			n += counts->by_status[i];
 	return n;
 }
 
@@ -238,7 +257,8 @@ static uint64_t sum(const unsigned *buckets, uint64_t from_ms, uint64_t to_ms)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = from_ms / LOAD_BUCKET_MS; i < to_ms / LOAD_BUCKET_MS && i < LOAD_BUCKETS; i++)
+	for (uint64_t i = from_ms / LOAD_BUCKET_MS; i < to_ms / LOAD_BUCKET_MS && i < LOAD_BUCKETS;
+	     i++)
 		n += buckets[i];
 	return n;
 }
@@ -248,10 +268,21 @@ uint64_t load_bad(const struct load *load, uint64_t from_ms, uint64_t to_ms)
 	return sum(load->bad_in_bucket, from_ms, to_ms);
 }
 
+uint64_t load_last_bad(const struct load *load, uint64_t from_ms, uint64_t until_ms)
+{
+	uint64_t first = from_ms / LOAD_BUCKET_MS, i = until_ms / LOAD_BUCKET_MS;
+
+	for (i = i < LOAD_BUCKETS ? i : LOAD_BUCKETS; i > first; i--)
+		if (load->bad_in_bucket[i - 1] > 0)
+			return i * LOAD_BUCKET_MS;
+	return from_ms;
+}
+
 double load_rate(const struct load *load, uint64_t from_ms, uint64_t to_ms)
 {
 	uint64_t span_ms = (to_ms / LOAD_BUCKET_MS - from_ms / LOAD_BUCKET_MS) * LOAD_BUCKET_MS;
 
-	return span_ms > 0 ? (double)sum(load->ok_in_bucket, from_ms, to_ms) * 1000.0 / (double)span_ms
-	                   : 0;
+	return span_ms > 0
+	               ? (double)sum(load->ok_in_bucket, from_ms, to_ms) * 1000.0 / (double)span_ms
+	               : 0;
 }

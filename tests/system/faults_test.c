@@ -1,245 +1,306 @@
-/* faults_test.c - what clients see while processes are killed, stopped, or caught in an endless loop.
- * Proves: no wrong body ever, each question ends, errors only while somebody is away, and the full
- * rate again without anybody's help. Every kill of process X is 20 times (BOARDWALK_KILLS). */
+/* faults_test.c - what clients see while processes are killed and stopped, and while many of them want
+ * to be served. Proves: no wrong body ever, each question ends, errors only while somebody is away, and
+ * the full rate again without anybody's help. Every process is killed 20 times (BOARDWALK_KILLS). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <support/http.h>
 #include <support/instance.h>
 #include <support/load.h>
+#include <sys/resource.h>
 
 #ifdef BOARDWALK_SANITIZED
-#define KILLS        "3" /* the sanitized programs start slowly */
-#define REPLACED_MS  6000u
-#define MEMORY_KIB   (4u << 20)
+#define KILLS      "3"   /* the sanitized programs start slowly */
+#define WELL_MS    6000u /* after a kill: no more errors, and the full rate */
+#define MEMORY_KIB (4u << 20)
 #else
-#define KILLS        "20"
-#define REPLACED_MS  1000u
-#define MEMORY_KIB   (64u << 10)
+#define KILLS      "20"
+#define WELL_MS    1000u
+#define MEMORY_KIB (64u << 10)
 #endif
+#define POSTGRES_MS 4000u /* what PostgreSQL may take beyond that */
+#define CALM_MS     600u  /* at least so long nothing happens between two faults */
 
 #define MAX_KILLS 512
+#define N_CLIENTS 64u
 
 /* ---- questions ---- */
 
-static char questions_text[4][512];
+enum { ASK_NOBODY, ASK_REPO, ASK_SERVICE, ASK_ADMIN, N_QUESTIONS };
 
 static const struct load_question *demo_questions(const struct test_instance *i)
 {
-	static struct load_question questions[4];
+	static struct load_question questions[N_QUESTIONS];
+	static char                 texts[N_QUESTIONS][512];
 	static const struct {
 		const char *path, *body;
 		bool        admin;
-	} rows[4] = {
-		{ "/test/hello", "Hello World", false },
-		{ "/content/test/hello", "Hello World", false },
-		{ "/test/serviceuser", "Hello servlettest the message is Hello World", false },
-		{ "/content/test/auth", "Hello admin the dam count is 5", true },
+	} rows[N_QUESTIONS] = {
+		[ASK_NOBODY] = { "/test/hello", "Hello World", false },
+		[ASK_REPO] = { "/content/test/hello", "Hello World", false },
+		[ASK_SERVICE] = { "/test/serviceuser",
+		                  "Hello servlettest the message is Hello World", false },
+		[ASK_ADMIN] = { "/content/test/auth", "Hello admin the dam count is 5", true },
 	};
 
-	for (int n = 0; n < 4; n++) {
+	for (int n = 0; n < N_QUESTIONS; n++) {
 		char *basic = http_basic(rows[n].admin ? i->credentials : NULL);
 
-		snprintf(questions_text[n], sizeof(questions_text[n]),
-		         "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", rows[n].path,
-		         rows[n].admin ? basic : "");
+		snprintf(texts[n], sizeof(texts[n]), "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n",
+		         rows[n].path, rows[n].admin ? basic : "");
 		if (rows[n].admin)
 			free(basic);
-		questions[n] = (struct load_question){ questions_text[n], rows[n].body };
+		questions[n] = (struct load_question){ texts[n], rows[n].body };
 	}
 	return questions;
 }
 
-/* The first process whose parent is pid; 0: none. */
-static pid_t child_of(pid_t pid)
+static pid_t any_worker(const struct test_instance *i)
 {
-	char  path[64];
-	int   child = 0;
-	FILE *f;
+	pid_t  workers[64];
+	size_t n = test_instance_workers(i, workers, 64);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%d", &child) != 1)
-			child = 0;
-		fclose(f);
-	}
-	return child;
-}
-
-static void report(const struct load *load)
-{
-	printf("ok %llu, 502 %llu, 503 %llu, 504 %llu, closed %llu, refused %llu, slowest %llu ms\n",
-	       (unsigned long long)load_ok(load), (unsigned long long)load->by_status[502],
-	       (unsigned long long)load->by_status[503], (unsigned long long)load->by_status[504],
-	       (unsigned long long)load->closed, (unsigned long long)load->refused,
-	       (unsigned long long)load->slowest_ms);
+	return n > 0 ? workers[(size_t)rand() % n] : 0;
 }
 
 static void expect_only_honest_errors(const struct load *load)
 {
-	report(load);
-	cr_expect(eq(u64, load->wrong_bodies, 0));
-	cr_expect(eq(u64, load->malformed, 0));
-	cr_expect(eq(u64, load->stuck, 0));
-	cr_expect(eq(u64, load_other(load), 0));
+	const struct load_counts *c = &load->counts;
+
+	printf("200 %llu, 502 %llu, 503 %llu, 504 %llu, closed %llu, refused %llu, slowest %llu "
+	       "ms\n",
+	       (unsigned long long)c->by_status[200], (unsigned long long)c->by_status[502],
+	       (unsigned long long)c->by_status[503], (unsigned long long)c->by_status[504],
+	       (unsigned long long)c->closed, (unsigned long long)c->refused,
+	       (unsigned long long)c->slowest_ms);
+	cr_expect(eq(u64, c->wrong_bodies, 0));
+	cr_expect(eq(u64, c->malformed, 0));
+	cr_expect(eq(u64, c->stuck, 0));
+	cr_expect(eq(u64, load_other(c), 0));
 }
 
 /* ---- kill -9 ---- */
 
-static const char *const victims[] = { "gateway", "worker", "auth", "repo", "postgres" };
+/* While one of them is away the others go on. What a client may lose besides 503: the one question it
+ * has in flight at a worker that dies, and connections while nobody listens. */
+static const struct victim {
+	const char *name;
+	unsigned    well_ms;
+	bool        loses, refuses;
+} victims[] = {
+	{ "gateway", WELL_MS, true, true },
+	{ "worker", WELL_MS, true, false },
+	{ "auth", WELL_MS, false, false },
+	{ "repo", WELL_MS, false, false },
+	{ "postgres", WELL_MS + POSTGRES_MS, false, false },
+};
 #define N_VICTIMS (sizeof(victims) / sizeof(*victims))
+
+struct kill_seen {
+	uint64_t           at_ms;
+	struct load_counts before;
+};
 
 struct killing {
 	struct test_instance instance;
+	struct load          load;
 	unsigned             rounds, n;
-	uint64_t             next_ms, end_ms;
-	struct {
-		uint64_t at_ms;
-		size_t   victim;
-	} kills[MAX_KILLS];
+	uint64_t             next_ms;
+	struct kill_seen     kills[MAX_KILLS + 1]; /* the last one: the end */
 };
 
-static pid_t victim_pid(const struct test_instance *i, size_t victim)
+static const struct victim *victim_of(unsigned n)
 {
-	if (strcmp(victims[victim], "worker") == 0)
-		return child_of(test_instance_pid(i, "gateway"));
-	return test_instance_pid(i, victims[victim]);
+	return &victims[n % N_VICTIMS];
 }
 
-/* One victim after the other, so that each has lived long enough to be restarted at once. */
+static pid_t victim_pid(const struct test_instance *i, const struct victim *v)
+{
+	if (strcmp(v->name, "worker") == 0)
+		return any_worker(i);
+	return test_instance_pid(i, v->name);
+}
+
+/* One victim after the other, so that each has lived for ten seconds and is started again at once. */
 static bool kill_now_and_then(void *arg, uint64_t now_ms)
 {
-	struct killing *k = arg;
-	size_t          victim = k->n % N_VICTIMS;
-	bool            slow = victim == N_VICTIMS - 1;
-	pid_t           pid;
+	struct killing      *k = arg;
+	const struct victim *v = victim_of(k->n);
+	pid_t                pid;
 
 	if (now_ms < k->next_ms)
 		return false;
+	k->kills[k->n].at_ms = now_ms;
+	k->kills[k->n].before = k->load.counts;
 	if (k->n == k->rounds * N_VICTIMS)
 		return true;
-	pid = victim_pid(&k->instance, victim);
-	cr_assert(gt(int, pid, 0), "%s is not there before kill %u", victims[victim], k->n);
+	pid = victim_pid(&k->instance, v);
+	cr_assert(gt(int, pid, 0), "%s is not there before kill %u", v->name, k->n);
 	cr_assert(eq(int, kill(pid, SIGKILL), 0));
-	k->kills[k->n].at_ms = now_ms;
-	k->kills[k->n].victim = victim;
 	k->n++;
-	k->next_ms = now_ms + (slow ? 5000 : 0) + REPLACED_MS + 1200 + (uint64_t)(rand() % 500);
+	k->next_ms = now_ms + v->well_ms + CALM_MS + (uint64_t)(rand() % 300);
 	return false;
 }
 
-/* From the time it has to be well again until the next kill: no error, and the rate of before. */
-static void expect_recovery(const struct killing *k, const struct load *load, double full_rate)
+/* The errors of one kill: of the kinds that its victim may cause, and over in time. */
+static void expect_honest_kill(const struct killing *k, unsigned n, uint64_t *ret_well_ms)
 {
-	for (unsigned n = 0; n < k->n; n++) {
-		bool     slow = k->kills[n].victim == N_VICTIMS - 1;
-		uint64_t at = k->kills[n].at_ms, well = at + (slow ? 5000 : 0) + REPLACED_MS + 100;
-		uint64_t until = n + 1 < k->n ? k->kills[n + 1].at_ms : k->next_ms;
-		double   rate = load_rate(load, well, until);
+	const struct victim      *v = victim_of(n);
+	const struct load_counts *a = &k->kills[n].before, *b = &k->kills[n + 1].before;
+	uint64_t                  at = k->kills[n].at_ms, until = k->kills[n + 1].at_ms;
+	uint64_t                  closed = b->closed - a->closed, refused = b->refused - a->refused;
 
-		printf("kill %u, %s: %llu errors, then %.0f/s of %.0f/s\n", n,
-		       victims[k->kills[n].victim], (unsigned long long)load_bad(load, at, until), rate,
-		       full_rate);
-		cr_expect(eq(u64, load_bad(load, well, until), 0), "errors after the recovery of %s",
-		          victims[k->kills[n].victim]);
-		cr_expect(gt(dbl, rate, full_rate * 0.6), "%s: %.0f/s", victims[k->kills[n].victim], rate);
+	*ret_well_ms = load_last_bad(&k->load, at, until) - at;
+	printf("kill %u, %s: 502 %llu, 503 %llu, 504 %llu, closed %llu, refused %llu; well after "
+	       "%llu ms\n",
+	       n, v->name, (unsigned long long)(b->by_status[502] - a->by_status[502]),
+	       (unsigned long long)(b->by_status[503] - a->by_status[503]),
+	       (unsigned long long)(b->by_status[504] - a->by_status[504]),
+	       (unsigned long long)closed, (unsigned long long)refused,
+	       (unsigned long long)*ret_well_ms);
+	cr_expect(le(u64, closed, v->loses ? N_CLIENTS : 0), "kill %u, %s", n, v->name);
+	cr_expect(v->refuses || refused == 0, "kill %u, %s: refused", n, v->name);
+	if (!v->loses)
+		cr_expect(eq(u64, b->bad_of_question[ASK_NOBODY], a->bad_of_question[ASK_NOBODY]),
+		          "kill %u: what needs no %s must not notice", n, v->name);
+	cr_expect(le(u64, *ret_well_ms, v->well_ms + LOAD_BUCKET_MS), "kill %u, %s", n, v->name);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What the rate was between recovery and the next fault, against the same before the fault. The
+ * median: other things may run on this machine as well. */
+static void expect_full_rate(const struct killing *k, size_t victim)
+{
+	double   ratios[MAX_KILLS / N_VICTIMS + 1];
+	unsigned rounds = 0;
+	uint64_t calm = 500; /* since when nothing has happened, before kill n */
+
+	for (unsigned n = 0; n < k->n; n++) {
+		uint64_t at = k->kills[n].at_ms, until = k->kills[n + 1].at_ms;
+		double   before = load_rate(&k->load, calm, at);
+
+		calm = at + victim_of(n)->well_ms + LOAD_BUCKET_MS;
+		if (n % N_VICTIMS == victim)
+			ratios[rounds++] = load_rate(&k->load, calm, until) / before;
 	}
+	qsort(ratios, rounds, sizeof(*ratios), compare);
+	printf("%s: then %.2f of the rate before (%.2f to %.2f)\n", victims[victim].name,
+	       ratios[rounds / 2], ratios[0], ratios[rounds - 1]);
+	cr_expect(gt(dbl, ratios[rounds / 2], 0.7), "%s", victims[victim].name);
 }
 
 Test(faults, killed_processes_come_back_and_nobody_gets_a_wrong_answer, .timeout = 580)
 {
 	static struct killing k;
-	static struct load    load;
 	const char           *kills = getenv("BOARDWALK_KILLS");
+	uint64_t              well_ms, slowest_ms[N_VICTIMS] = { 0 };
 
 	k.rounds = (unsigned)strtoul(kills ? kills : KILLS, NULL, 10);
+	cr_assert(gt(uint, k.rounds, 0));
 	cr_assert(le(uint, k.rounds * N_VICTIMS, MAX_KILLS));
-	k.next_ms = 2000;
+	k.next_ms = 1500;
 	srand((unsigned)getpid());
 	test_instance_start(&k.instance, NULL);
-	load = (struct load){
-		.port = (uint16_t)k.instance.port, .n_clients = 64,
-		.questions = demo_questions(&k.instance), .n_questions = 4,
-		.answer_within_ms = 5000, .tick = kill_now_and_then, .arg = &k,
+	k.load = (struct load){
+		.port = (uint16_t)k.instance.port,
+		.n_clients = N_CLIENTS,
+		.questions = demo_questions(&k.instance),
+		.n_questions = N_QUESTIONS,
+		.answer_within_ms = 5000,
+		.tick = kill_now_and_then,
+		.arg = &k,
 	};
-	load_run(&load);
-	expect_only_honest_errors(&load);
-	expect_recovery(&k, &load, load_rate(&load, 500, 2000));
-	load_done(&load);
+	load_run(&k.load);
+	expect_only_honest_errors(&k.load);
+	for (unsigned n = 0; n < k.n; n++) {
+		expect_honest_kill(&k, n, &well_ms);
+		if (well_ms > slowest_ms[n % N_VICTIMS])
+			slowest_ms[n % N_VICTIMS] = well_ms;
+	}
+	for (size_t v = 0; v < N_VICTIMS; v++) {
+		printf("%s: well within %llu ms\n", victims[v].name,
+		       (unsigned long long)slowest_ms[v]);
+		expect_full_rate(&k, v);
+	}
+	load_done(&k.load);
 	test_instance_stop(&k.instance);
 }
 
 /* ---- repo stops answering ---- */
 
+#define CROWD 3000u
+#define FEW   500u
+
 struct stopping {
-	struct test_instance instance;
-	pid_t                repo, worker;
-	uint64_t             peak_kib;
-	bool                 stopped, went_on;
+	struct load load;
+	pid_t       repo;
+	bool        stopped, went_on;
 };
 
-static uint64_t resident_kib(pid_t pid)
-{
-	char     path[64], line[256];
-	uint64_t kib = 0;
-	FILE    *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "r");
-	cr_assert(f != NULL);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %lu", &kib) == 1)
-			break;
-	fclose(f);
-	return kib;
-}
-
+/* The crowd comes while repo stands still: otherwise it might reach the bound by itself. */
 static bool stop_repo_for_ten_seconds(void *arg, uint64_t now_ms)
 {
 	struct stopping *s = arg;
-	uint64_t         kib = resident_kib(s->worker);
 
-	if (kib > s->peak_kib)
-		s->peak_kib = kib;
-	if (!s->stopped && now_ms >= 1000)
+	if (!s->stopped && now_ms >= 2000) {
 		s->stopped = kill(s->repo, SIGSTOP) == 0;
-	if (!s->went_on && now_ms >= 11000)
+		s->load.n_idle = 0;
+	}
+	if (!s->went_on && now_ms >= 12000) {
 		s->went_on = kill(s->repo, SIGCONT) == 0;
-	return now_ms >= 16000;
+		s->load.n_idle = CROWD - FEW;
+	}
+	return now_ms >= 15000;
 }
 
+/* Waiting requests fill the bound (gateway.max_requests), and whoever comes then is refused at once: a
+ * client has its 503 hundreds of times while others wait. All of them are at one worker. */
 Test(faults, a_stopped_repo_costs_503_at_once_and_no_memory, .timeout = 120)
 {
 	static const char *const one_worker[] = { "BOARDWALK_GATEWAY_WORKERS=1", NULL };
 	static struct stopping   s;
-	static struct load       load;
+	struct test_instance     i;
 	struct rlimit            files = { 16384, 16384 };
+	pid_t                    worker;
+	uint64_t                 kib;
 
 	cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &files), 0));
-	test_instance_start(&s.instance,
-	                    &(struct test_instance_options){ .environment = one_worker });
-	s.repo = test_instance_pid(&s.instance, "repo");
-	s.worker = child_of(test_instance_pid(&s.instance, "gateway"));
-	load = (struct load){
-		.port = (uint16_t)s.instance.port, .n_clients = 3000,
-		.questions = demo_questions(&s.instance) + 1, .n_questions = 1,
-		.answer_within_ms = 15000, .tick = stop_repo_for_ten_seconds, .arg = &s,
+	test_instance_start(&i, &(struct test_instance_options){ .environment = one_worker });
+	s.repo = test_instance_pid(&i, "repo");
+	worker = any_worker(&i);
+	s.load = (struct load){
+		.port = (uint16_t)i.port,
+		.n_clients = CROWD,
+		.n_idle = CROWD - FEW,
+		.questions = demo_questions(&i) + ASK_REPO,
+		.n_questions = 1,
+		.answer_within_ms = 15000,
+		.tick = stop_repo_for_ten_seconds,
+		.arg = &s,
 	};
-	load_run(&load);
-	expect_only_honest_errors(&load);
-	printf("peak %llu KiB\n", (unsigned long long)s.peak_kib);
-	cr_expect(gt(u64, load.by_status[503], 1000), "the bound was never reached");
-	cr_expect(gt(dbl, (double)load_bad(&load, 5000, 6000), 100), "503 must come at once");
-	cr_expect(lt(u64, s.peak_kib, MEMORY_KIB));
-	cr_expect(gt(dbl, load_rate(&load, 13000, 16000), load_rate(&load, 500, 1000) * 0.6));
-	cr_expect(eq(u64, load_bad(&load, 13000, 16000), 0));
-	load_done(&load);
-	test_instance_stop(&s.instance);
+	load_run(&s.load);
+	kib = strtoull(test_process_status(worker, "VmHWM"), NULL, 10);
+	printf("the worker's peak: %llu KiB\n", (unsigned long long)kib);
+	expect_only_honest_errors(&s.load);
+	cr_expect(eq(u64, s.load.counts.closed + s.load.counts.refused, 0));
+	cr_expect(eq(u64, load_bad(&s.load, 0, 2000), 0));
+	for (uint64_t ms = 3000; ms < 12000; ms += 1000)
+		cr_expect(gt(u64, load_bad(&s.load, ms, ms + 1000), 1000), "503 must come at once");
+	cr_expect(gt(u64, kib, 0));
+	cr_expect(lt(u64, kib, MEMORY_KIB));
+	cr_expect(eq(u64, load_bad(&s.load, 13000, 15000), 0));
+	cr_expect(gt(dbl, load_rate(&s.load, 13000, 15000), load_rate(&s.load, 1000, 2000) * 0.5));
+	load_done(&s.load);
+	test_instance_stop(&i);
 }
 
 /* ---- fairness ---- */
@@ -250,6 +311,8 @@ static bool until_six_seconds(void *arg, uint64_t now_ms)
 	return now_ms >= 6000;
 }
 
+/* The kernel spreads connections over the workers' sockets by a hash: of 1,000, one worker gets a few
+ * dozen more than another, and its clients a few parts in a hundred less. */
 Test(faults, a_thousand_clients_each_get_their_share, .timeout = 60)
 {
 	struct test_instance i;
@@ -260,18 +323,23 @@ Test(faults, a_thousand_clients_each_get_their_share, .timeout = 60)
 	cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &files), 0));
 	test_instance_start(&i, NULL);
 	load = (struct load){
-		.port = (uint16_t)i.port, .n_clients = 1000, .questions = demo_questions(&i),
-		.n_questions = 2, .answer_within_ms = 5000, .tick = until_six_seconds,
+		.port = (uint16_t)i.port,
+		.n_clients = 1000,
+		.questions = demo_questions(&i),
+		.n_questions = 2,
+		.answer_within_ms = 5000,
+		.tick = until_six_seconds,
 	};
 	load_run(&load);
 	expect_only_honest_errors(&load);
 	for (unsigned n = 0; n < load.n_clients; n++) {
-		total += load.ok_of_client[n];
-		if (load.ok_of_client[n] < least)
-			least = load.ok_of_client[n];
+		total += load.of_client[n].ok;
+		if (load.of_client[n].ok < least)
+			least = load.of_client[n].ok;
 	}
 	printf("mean %llu, least %llu\n", (unsigned long long)(total / load.n_clients),
 	       (unsigned long long)least);
+	cr_expect(gt(u64, least, 0));
 	cr_expect(ge(u64, least * 2, total / load.n_clients));
 	load_done(&load);
 	test_instance_stop(&i);
