@@ -24,6 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#define OTHER_FILES 1024 /* descriptors besides connections */
 
 static void usage(FILE *out)
 {
@@ -105,6 +108,30 @@ static uint32_t count_workers(const struct gateway_settings *s)
 	return (uint32_t)CPU_COUNT(&cores);
 }
 
+/* Descriptors for all connections of a worker. Before the rights are dropped: root may raise the hard
+ * limit as well. */
+static void raise_limits(const struct gateway_settings *s)
+{
+	rlim_t        wanted = s->max_connections + OTHER_FILES;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		fatal("RLIMIT_NOFILE");
+	if (files.rlim_max < wanted) {
+		struct rlimit raised = { .rlim_cur = wanted, .rlim_max = wanted };
+
+		if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+			return;
+		log_warning(
+			0, "gateway.max_connections is %llu, but only %llu descriptors are allowed",
+			(unsigned long long)s->max_connections, (unsigned long long)files.rlim_max);
+		wanted = files.rlim_max;
+	}
+	files.rlim_cur = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		fatal("RLIMIT_NOFILE");
+}
+
 int main(int argc, char **argv)
 {
 	static struct gateway_settings settings; /* as long as the process, workers included */
@@ -123,6 +150,7 @@ int main(int argc, char **argv)
 	if (getenv("BOARDWALK_DIE_WITH_PARENT") != NULL)
 		sandbox_die_with_parent();
 	n = count_workers(&settings);
+	raise_limits(&settings);
 	listeners_open(&listeners, &settings, n);
 	sandbox_become(settings.user);
 	sandbox_harden();

@@ -29,13 +29,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #define OFFLOAD_THREADS 4
 #define OFFLOAD_QUEUE   256
-#define OTHER_FILES     1024 /* descriptors besides connections */
 #define TRIM_MS         10000
 
 static struct loop_timer trim;
@@ -107,23 +105,6 @@ static void on_trim(struct loop_timer *t)
 	loop_timer_link(t, TRIM_MS);
 }
 
-static void raise_limits(const struct gateway_settings *s)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		fatal("RLIMIT_NOFILE");
-	files.rlim_cur = s->max_connections + OTHER_FILES;
-	if (files.rlim_cur > files.rlim_max) {
-		log_warning(
-			0, "gateway.max_connections is %llu, but only %llu descriptors are allowed",
-			(unsigned long long)s->max_connections, (unsigned long long)files.rlim_max);
-		files.rlim_cur = files.rlim_max;
-	}
-	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-		fatal("RLIMIT_NOFILE");
-}
-
 static void filter_calls(void)
 {
 	/* The peers are reached by name; large bodies are spooled; and what else servlets do. */
@@ -163,7 +144,6 @@ int worker_run(const struct worker *w)
 	confine(w);
 	log_start();
 	signal_fd = open_signals();
-	raise_limits(s);
 	fiber_report_crashes();
 	fiber_pool_init(s->max_requests + 16);
 	http_init(&(struct http_config){ .settings = s,
