@@ -196,6 +196,42 @@ Test(answer, replayed_after_a_new_connection)
 	end();
 }
 
+/* Whole requests in one read: each is answered, in its order, though its handle is closed before the
+ * answer is worked out; and a bad one among them ends the connection, whatever stands before it. */
+Test(answer, many_in_one_read)
+{
+	enum { N = 200 };
+	static struct call calls[N];
+	static uint64_t    sequences[N];
+	uint8_t            handle[HANDLE_MAX];
+	size_t             n;
+
+	begin();
+	for (unsigned bad = 0; bad < 2; bad++) {
+		for (unsigned i = 0; i < N; i++) {
+			n = make(&c, handle, &sequences[i]);
+			if (bad && i == N / 2)
+				handle[20] ^= 1;
+			if (i % 3 == 0)
+				client_get(&c, &calls[i], handle, n, sequences[i], BW_STR("/"));
+			else
+				client_resolve(&c, &calls[i], handle, n, sequences[i],
+				               BW_STR("/.html"));
+			client_handle_close(&c, sequences[i]);
+		}
+		for (unsigned i = 0; i < N; i++) {
+			call_wait(&w, &calls[i]);
+			cr_assert(bad || calls[i].err == BW_OK, "%u: %d", i, calls[i].err);
+			call_done(&calls[i]);
+		}
+		cr_assert_eq(c.closed, bad == 1);
+		if (!bad)
+			for (unsigned i = 0; i < N; i++)
+				cr_assert_eq(present(&c, NULL, 0, sequences[i]), BW_ECLOSED);
+	}
+	end();
+}
+
 Test(answer, draining)
 {
 	uint8_t     handle[HANDLE_MAX];
