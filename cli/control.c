@@ -7,6 +7,7 @@
  * Tests: tests/system/setup_test.c. */
 #include <base/fatal.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "instance.h"
+#include "program.h"
 
 #define STOP_LIMIT_MS 60000
 
@@ -84,38 +86,71 @@ int status_main(struct cli *cli)
 	return ready ? CLI_OK : CLI_FAILED;
 }
 
-/* The other programs print their own tables; ours is the last. */
+/* In the child: the program's --help into the pipe. */
+__attribute__((noreturn)) static void run_help(const char *program, int pipe)
+{
+	if (dup2(pipe, STDOUT_FILENO) >= 0)
+		execl(program, program, "--help", (char *)NULL);
+	complain_errno("%s", program);
+	_exit(CLI_FAILED);
+}
+
+/* The section's table, which is the help without the lines above it. */
+static void print_section(const char *section, FILE *in)
+{
+	char  *line = NULL;
+	size_t room = 0, n = strlen(section);
+	bool   inside = false;
+
+	while (getline(&line, &room, in) > 0) {
+		inside = inside || (strncmp(line, section, n) == 0 && line[n] == ':');
+		if (inside)
+			fputs(line, stdout);
+	}
+	putchar('\n');
+	free(line);
+}
+
+static bool print_settings_of(const char *folder, const char *section)
+{
+	char *program = xasprintf("%s/boardwalk-%s", folder, section);
+	int   ends[2], status = -1;
+	FILE *in;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		fatal("pipe");
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		run_help(program, ends[1]);
+	close(ends[1]);
+	in = fdopen(ends[0], "r");
+	if (in == NULL)
+		fatal("pipe");
+	print_section(section, in);
+	fclose(in);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	free(program);
+	return status == 0;
+}
+
+/* The other programs know their own tables; ours is the last. */
 int conf_main(struct cli *cli)
 {
-	static const char *const others[] = { "gateway", "auth", "repo" };
-	char                     own[4096], *slash;
-	ssize_t                  n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	static const char *const sections[] = { "gateway", "auth", "repo" };
+	char                    *folder = program_folder(&cli->settings);
+	bool                     done = folder != NULL;
 
-	if (n < 0) {
-		complain_errno("/proc/self/exe");
-		return CLI_FAILED;
-	}
-	own[n] = '\0';
-	slash = strrchr(own, '/');
-	*slash = '\0';
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		char *program = xasprintf("%s/boardwalk-%s", cli->bin != NULL ? cli->bin : own, others[i]);
-		int   status = -1;
-		pid_t pid;
-
-		fflush(NULL);
-		pid = fork();
-		if (pid == 0) {
-			execl(program, program, "--help", (char *)NULL);
-			complain_errno("%s", program);
-			_exit(CLI_FAILED);
-		}
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		free(program);
-		if (status != 0)
-			return CLI_FAILED;
-	}
-	conf_print(cli_keys, cli_n_keys, stdout);
-	return CLI_OK;
+	if (!done)
+		complain_errno("%s", cli->settings.bin);
+	printf("# Every setting with its default and meaning, printed by `boardwalk conf`. One file serves all\n"
+	       "# processes; what it does not say is as here, and the variables named go above it.\n\n");
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && done; i++)
+		done = print_settings_of(folder, sections[i]);
+	if (done)
+		conf_print(cli_keys, cli_n_keys, stdout);
+	free(folder);
+	return done ? CLI_OK : CLI_FAILED;
 }

@@ -147,8 +147,7 @@ static void add_answering(char ***e, const struct instance *instance, const char
 	add_printf(e, "%s_DATABASE_URL=%s", upper, conninfo);
 }
 
-/* The folder of the other programs: --bin, or where this one is. Owned. */
-static char *program_folder(const struct cli_settings *settings)
+char *program_folder(const struct cli_settings *settings)
 {
 	char    own[4096], *slash;
 	ssize_t n;

@@ -17,3 +17,5 @@ bool program_make(struct program *ret, const struct cli *cli, const struct insta
 void program_make_cluster(struct program *ret, const struct instance *instance, const char *server,
                           const char *notify);
 void program_done(struct program *program);
+/* The folder of the other programs: --bin, or where this one is. Owned; NULL with errno. */
+char *program_folder(const struct cli_settings *settings);

@@ -457,6 +457,29 @@ Test(setup, a_cluster_of_another_major_version_is_refused_by_name, .timeout = 60
 	test_instance_stop(&i);
 }
 
+/* The example in conf/ is what the programs print, and each of them accepts it. */
+Test(setup, the_example_of_the_configuration_is_current_and_accepted, .timeout = 60)
+{
+	struct test_instance i;
+	char                 command[512];
+
+	test_instance_prepare(&i, NULL);
+	snprintf(command, sizeof(command),
+	         "%s/bin/boardwalk conf | diff - " BOARDWALK_SOURCE "/conf/boardwalk.yaml >&2", i.root);
+	cr_assert_eq(system(command), 0, "boardwalk conf >conf/boardwalk.yaml makes it current");
+	snprintf(command, sizeof(command),
+	         "%s/bin/boardwalk conf >%s/all.yaml && %s/bin/boardwalk status --config %s/all.yaml 2>&1 |"
+	         " grep -q 'nothing runs'",
+	         i.root, i.root, i.root, i.root);
+	cr_assert_eq(system(command), 0, "boardwalk does not accept it");
+	for (size_t k = 1; k < N_PROCESSES; k++) {
+		snprintf(command, sizeof(command), "%s/bin/boardwalk-%s --config %s/all.yaml --check", i.root,
+		         processes[k], i.root);
+		cr_assert_eq(system(command), 0, "%s does not accept it", processes[k]);
+	}
+	test_instance_stop(&i);
+}
+
 Test(setup, wrong_commands_are_answered_with_usage_and_code_2, .timeout = 60)
 {
 	static const char *const commands[][4] = {
