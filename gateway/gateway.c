@@ -132,6 +132,23 @@ static void raise_limits(const struct gateway_settings *s)
 		fatal("RLIMIT_NOFILE");
 }
 
+/* The workers inherit this and add their own: they still have to load bundles and find their peers.
+ * Nothing that starts here needs what reaches into other programs, the kernel, or other rights. */
+static void forbid_calls(void)
+{
+	/* clang-format off */
+	static const char *const kill_for[] = {
+		"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
+		"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups",
+		"capset", "mount", "umount2", "pivot_root", "chroot", "setns",
+		"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
+		"init_module", "finit_module", "delete_module", "kexec_load", "reboot", NULL
+	};
+	/* clang-format on */
+
+	sandbox_forbid(kill_for);
+}
+
 int main(int argc, char **argv)
 {
 	static struct gateway_settings settings; /* as long as the process, workers included */
@@ -154,6 +171,7 @@ int main(int argc, char **argv)
 	listeners_open(&listeners, &settings, n);
 	sandbox_become(settings.user);
 	sandbox_harden();
+	forbid_calls();
 	status = parent_run(&settings, &listeners, shared_map(n));
 	listeners_close(&listeners);
 	gateway_settings_done(&settings);

@@ -205,13 +205,34 @@ static void set_attributes(scmp_filter_ctx filter)
 	           "BADARCH");
 }
 
-void sandbox_filter(const char *const *allow, const char *const *kill)
+static scmp_filter_ctx new_filter(uint32_t otherwise)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	scmp_filter_ctx filter = seccomp_init(otherwise);
 
 	if (filter == NULL)
 		fatalx("seccomp is not available");
 	set_attributes(filter);
+	return filter;
+}
+
+static void load(scmp_filter_ctx filter)
+{
+	check_rule(seccomp_load(filter), "loading");
+	seccomp_release(filter);
+}
+
+void sandbox_forbid(const char *const *kill)
+{
+	scmp_filter_ctx filter = new_filter(SCMP_ACT_ALLOW);
+
+	add_rules(filter, SCMP_ACT_KILL_PROCESS, kill);
+	load(filter);
+}
+
+void sandbox_filter(const char *const *allow, const char *const *kill)
+{
+	scmp_filter_ctx filter = new_filter(SCMP_ACT_ERRNO(EPERM));
+
 	add_rules(filter, SCMP_ACT_KILL_PROCESS, kill);
 	add_rules(filter, SCMP_ACT_ALLOW, basic_calls);
 	add_rules(filter, SCMP_ACT_ALLOW, allow);
@@ -219,6 +240,5 @@ void sandbox_filter(const char *const *allow, const char *const *kill)
 	add_rules(filter, SCMP_ACT_ALLOW, sanitizer_calls);
 #endif
 	add_conditional_rules(filter);
-	check_rule(seccomp_load(filter), "loading");
-	seccomp_release(filter);
+	load(filter);
 }

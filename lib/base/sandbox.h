@@ -26,3 +26,7 @@ void sandbox_die_with_parent(void);
  * lacks is skipped. kill: calls that end the process instead of failing; NULL-terminated, may be
  * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added, and does not kill. */
 void sandbox_filter(const char *const *allow, const char *const *kill);
+
+/* A filter for a process whose children still have to start, and inherit it: everything is allowed but
+ * the calls named, which end the process, and calls of other architectures. */
+void sandbox_forbid(const char *const *kill);

@@ -152,6 +152,26 @@ static void call_a_killer(void *arg)
 		execl("/bin/true", "true", NULL);
 }
 
+/* All is as before but for what is named, and the child that inherits it can add its own. */
+static void forbid(void *arg)
+{
+	static const char *const kill_calls[] = { "chroot", "execve", NULL };
+	int                      status;
+	pid_t                    pid;
+
+	sandbox_harden();
+	sandbox_forbid(kill_calls);
+	child_assert(open("/dev/null", O_RDONLY) >= 0);
+	pid = fork();
+	if (pid == 0) {
+		sandbox_filter(nothing, NULL);
+		_exit(FAILS_WITH(EPERM, socket(AF_UNIX, SOCK_STREAM, 0)) ? 3 : 4);
+	}
+	child_assert(pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3);
+	if (arg != NULL)
+		(void)!chroot("/");
+}
+
 static void misspell(void *arg)
 {
 	static const char *const allow[] = { "openatt", NULL };
@@ -197,6 +217,8 @@ Test(sandbox, filter)
 	check_child(filter_all_threads, NULL, 0);
 	check_child(call_a_killer, NULL, 0);
 	check_child(call_a_killer, text, CHILD_KILLED + SIGSYS);
+	check_child(forbid, NULL, 0);
+	check_child(forbid, text, CHILD_KILLED + SIGSYS);
 	check_child(misspell, NULL, 1);
 	cr_assert(strstr(text, "there is no system call openatt") != NULL, "%s", text);
 }
