@@ -10,9 +10,16 @@
  *   /t/fail?name=a.b   returns that error name
  *   /t/error?code=N    sends that status as an error
  *   /t/err?n=N         returns that number
- *   /t/half            commits, writes a little and fails */
+ *   /t/half            commits, writes a little and fails
+ *   /t/forbidden       makes calls that no servlet may make, and tells what each came to, a line each
+ *   /t/execute         becomes another program */
 #include <boardwalk/boardwalk.h>
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TEXT "text/plain;charset=utf-8"
@@ -162,6 +169,47 @@ static int get_half(void *self, struct bw_req *req)
 	return err != BW_OK ? err : bw_req_fail(req, "test.half", "after the head was sent");
 }
 
+/* Without a filter each of these would succeed, or fail in another way. */
+static int get_forbidden(void *self, struct bw_req *req)
+{
+	const struct {
+		const char *name;
+		long        number, arguments[6];
+	} calls[] = {
+		{ "mkdir", SYS_mkdir, { (long)"/tmp/boardwalk-forbidden", 0700 } },
+		{ "symlink", SYS_symlink, { (long)"/", (long)"/tmp/boardwalk-forbidden" } },
+		{ "memfd_create", SYS_memfd_create, { (long)"forbidden", 0 } },
+		{ "executable memory",
+		  SYS_mmap,
+		  { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0 } },
+		{ "kill", SYS_kill, { getpid(), 0 } },
+		{ "clone of a process", SYS_clone, { CLONE_FS | CLONE_NEWNS } },
+		{ "dumpable", SYS_prctl, { PR_SET_DUMPABLE, 1 } },
+		{ "setpriority", SYS_setpriority, { 0, 0, 19 } },
+		{ "listen", SYS_listen, { -1, 0 } },
+		{ "unshare", SYS_unshare, { 0 } },
+		{ "io_uring_setup", SYS_io_uring_setup, { 1, 0 } },
+	};
+	int err = BW_OK;
+
+	(void)self;
+	for (size_t i = 0; err == BW_OK && i < sizeof(calls) / sizeof(*calls); i++) {
+		const long *a = calls[i].arguments;
+		long        result = syscall(calls[i].number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+		err = bw_res_printf(req, "%s %s\n", calls[i].name,
+		                    result == -1 ? strerrorname_np(errno) : "succeeded");
+	}
+	return err;
+}
+
+static int get_execute(void *self, struct bw_req *req)
+{
+	(void)self;
+	execl("/bin/true", "true", (char *)NULL);
+	return bw_res_puts(req, strerrorname_np(errno));
+}
+
 static const struct {
 	const char       *pattern;
 	struct bw_servlet type;
@@ -176,6 +224,8 @@ static const struct {
 	{ "/error", { .size = sizeof(struct bw_servlet), .get = get_error } },
 	{ "/err", { .size = sizeof(struct bw_servlet), .get = get_err } },
 	{ "/half", { .size = sizeof(struct bw_servlet), .get = get_half } },
+	{ "/forbidden", { .size = sizeof(struct bw_servlet), .get = get_forbidden } },
+	{ "/execute", { .size = sizeof(struct bw_servlet), .get = get_execute } },
 };
 
 static const struct bw_context_helper context = { .size = sizeof(context) };
