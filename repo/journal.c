@@ -17,7 +17,8 @@
 #include <stdlib.h>
 
 #define POLL_S      0.25
-#define PRUNE_TURNS 240u /* once a minute */
+#define PRUNE_ROWS  10000 /* as many as repo.journal_prune takes at a time: there are more */
+#define PRUNE_TURNS 240u  /* once a minute */
 #define MAX_QUERIES 16u
 #define MAX_ROWS    4096u       /* of one reading */
 #define MAX_LATE_US 2000000u    /* without a reading: nothing is vouched for any more */
@@ -272,11 +273,18 @@ static void on_notify(struct pg *pg, const char *channel)
 		read_news(j);
 }
 
+static void prune(struct journal *j);
+
 static void on_pruned(void *arg, int err, const struct pg_rows *rows)
 {
-	(void)arg;
-	(void)err; /* pg.c has logged it; the next minute tries again */
-	(void)rows;
+	/* An error has been logged; the next minute tries again. */
+	if (err == BW_OK && pg_int(rows, 0, 0) >= PRUNE_ROWS)
+		prune(arg);
+}
+
+static void prune(struct journal *j)
+{
+	(void)pg_query(j->pg, QUERY_JOURNAL_PRUNE, NULL, on_pruned, j);
 }
 
 static void on_poll(struct ev_loop *loop, ev_timer *w, int revents)
@@ -298,7 +306,7 @@ static void on_poll(struct ev_loop *loop, ev_timer *w, int revents)
 	if (j->want_types && !j->loading_types)
 		load_types(j);
 	if (++j->turns % PRUNE_TURNS == 0)
-		(void)pg_query(j->pg, QUERY_JOURNAL_PRUNE, NULL, on_pruned, j);
+		prune(j);
 }
 
 struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
