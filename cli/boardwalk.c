@@ -58,12 +58,12 @@ static const struct command {
 	{ "stop", "", "end the instance that `up` started", stop_main, INSTANCE, 0, 0 },
 	{ "status", "", "print its processes; 0 if it is ready", status_main, INSTANCE, 0, 0 },
 	{ "migrate", "", "bring the database to this version", migrate_main, INSTANCE, 0, 0 },
-	{ "prepare", "", "migrate, run the start's scripts, give admin a first password", prepare_main,
-	  INSTANCE | 1u << OPTION_REPOINIT, 0, 0 },
-	{ "probe", "ADDRESS", "0 if HOST:PORT is ready, or somebody listens on the socket", probe_main,
-	  1u << OPTION_HELP, 1, 1 },
-	{ "repoinit", "FILE|-", "run a repoinit script, whole or not at all", repoinit_main, INSTANCE,
-	  1, 1 },
+	{ "prepare", "", "migrate, run the start's scripts, give admin a first password",
+	  prepare_main, INSTANCE | 1u << OPTION_REPOINIT, 0, 0 },
+	{ "probe", "ADDRESS", "0 if HOST:PORT is ready, or somebody listens on the socket",
+	  probe_main, 1u << OPTION_HELP, 1, 1 },
+	{ "repoinit", "FILE|-", "run a repoinit script, whole or not at all", repoinit_main,
+	  INSTANCE, 1, 1 },
 	{ "user", "add|passwd NAME", "add a user; set a password (asked for, or standard input)",
 	  user_main, INSTANCE, 2, 2 },
 	{ "conf", "", "print the commented example of the configuration", conf_main,
@@ -74,7 +74,8 @@ static void print_usage(FILE *out)
 {
 	fputs("usage: boardwalk COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(out, "  %-8s %-16s %s\n", commands[i].name, commands[i].operands, commands[i].help);
+		fprintf(out, "  %-8s %-16s %s\n", commands[i].name, commands[i].operands,
+		        commands[i].help);
 	fputs("\n`boardwalk COMMAND --help` lists the options of a command.\n", out);
 }
 
@@ -86,22 +87,27 @@ static void print_command(const struct command *command, FILE *out)
 		if (command->options >> i & 1)
 			fprintf(out, "  --%s %-*s %s\n", option_rows[i].name,
 			        16 - (int)strlen(option_rows[i].name),
-			        option_rows[i].value ? option_rows[i].value : "", option_rows[i].help);
+			        option_rows[i].value ? option_rows[i].value : "",
+			        option_rows[i].help);
 }
 
 static void set_option(struct cli *cli, enum option_id id, const char *value)
 {
 	const char **fields[N_OPTIONS] = {
-		[OPTION_CONFIG] = &cli->config,   [OPTION_DATA] = &cli->data,
-		[OPTION_RUN] = &cli->run,         [OPTION_BIN] = &cli->bin,
-		[OPTION_BUNDLES] = &cli->bundles, [OPTION_PORT] = &cli->port,
+		[OPTION_CONFIG] = &cli->config,
+		[OPTION_DATA] = &cli->data,
+		[OPTION_RUN] = &cli->run,
+		[OPTION_BIN] = &cli->bin,
+		[OPTION_BUNDLES] = &cli->bundles,
+		[OPTION_PORT] = &cli->port,
 		[OPTION_FIRST_PATH] = &cli->first_path,
 	};
 
 	if (id == OPTION_DETACH)
 		cli->detach = true;
 	else if (id == OPTION_REPOINIT) {
-		cli->repoinit = xrealloc(cli->repoinit, (cli->n_repoinit + 1) * sizeof(*cli->repoinit));
+		cli->repoinit =
+			xrealloc(cli->repoinit, (cli->n_repoinit + 1) * sizeof(*cli->repoinit));
 		cli->repoinit[cli->n_repoinit++] = value;
 	} else
 		*fields[id] = value;
@@ -117,10 +123,10 @@ static int parse_options(struct cli *cli, const struct command *command, int arg
 
 	for (int i = 0; i < N_OPTIONS; i++)
 		if (command->options >> i & 1)
-			table[n++] = (struct option){
-				option_rows[i].name,
-				option_rows[i].value ? required_argument : no_argument, NULL, i + 256
-			};
+			table[n++] = (struct option){ option_rows[i].name,
+				                      option_rows[i].value ? required_argument
+				                                           : no_argument,
+				                      NULL, i + 256 };
 	while ((id = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		if (id == '?') {
 			print_command(command, stderr);

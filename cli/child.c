@@ -88,7 +88,8 @@ void child_init(struct child *child, struct ev_loop *loop, const struct child_pr
 	child->ended.data = child->timer.data = child;
 }
 
-/* In the child. Every descriptor of ours is close-on-exec; all output goes where our log goes. */
+/* In the child. Every descriptor of ours is close-on-exec; all output goes where our log goes. A
+ * process group of its own keeps the terminal's ^C from it: the supervisor ends things in order. */
 __attribute__((noreturn)) static void run(const struct child_program *program, pid_t parent)
 {
 	sigset_t none;
@@ -97,6 +98,7 @@ __attribute__((noreturn)) static void run(const struct child_program *program, p
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0);
 	if (prctl(PR_SET_PDEATHSIG, program->parent_died) != 0 || getppid() != parent)
 		_exit(127);
 	if (program->user != NULL)

@@ -26,12 +26,12 @@ struct child_ops {
 
 /* The pointers are borrowed until child_done. */
 struct child_program {
-	const char        *name;
-	char *const       *arguments;   /* NULL-terminated; the first one is run */
-	char *const       *environment; /* NULL-terminated */
-	const char        *user;        /* becomes it before it starts; NULL: it does so itself */
-	int                stop_signal, kill_signal; /* the polite one and the other */
-	int                parent_died; /* what it gets when the supervisor is gone */
+	const char  *name;
+	char *const *arguments;   /* NULL-terminated; the first one is run */
+	char *const *environment; /* NULL-terminated */
+	const char  *user;        /* becomes it before it starts; NULL: it does so itself */
+	int          stop_signal, kill_signal; /* the polite one and the other */
+	int          parent_died;              /* what it gets when the supervisor is gone */
 };
 
 struct child {
@@ -40,7 +40,7 @@ struct child {
 	void                   *owner;
 	struct ev_loop         *loop;
 	enum child_state        state;
-	pid_t                   pid; /* 0: none */
+	pid_t                   pid;      /* 0: none */
 	unsigned                failures; /* ends in a row without a good run between them */
 	ev_tstamp               started;
 	struct ev_child         ended;

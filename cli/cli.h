@@ -11,19 +11,19 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* The section `boardwalk` of the configuration; the table is in settings.c. */
 struct cli_settings {
-	char            *data, *run;           /* folders; empty: worked out by instance.c */
-	char            *bin, *bundles;        /* of the processes; of shared objects to load */
-	char            *postgresql;           /* folder of the server's programs; empty: found */
-	char            *listen, *management;  /* what `up` gives the gateway */
+	char            *data, *run;          /* folders; empty: worked out by instance.c */
+	char            *bin, *bundles;       /* of the processes; of shared objects to load */
+	char            *postgresql;          /* folder of the server's programs; empty: found */
+	char            *listen, *management; /* what `up` gives the gateway */
 	char            *user, *gateway_user, *auth_user, *repo_user;
-	char            *admin_password_file;  /* of `prepare`, for an account that never had one */
-	struct conf_list repoinit;             /* scripts run at each start, after the built-in one */
+	char            *admin_password_file; /* of `prepare`, for an account that never had one */
+	struct conf_list repoinit; /* scripts run at each start, after the built-in one */
 	uint64_t         argon2_ops, argon2_mem; /* of passwords set here */
 };
 
-extern const struct conf_key    cli_keys[];
-extern const size_t             cli_n_keys;
-extern const char *const        cli_sections[];
+extern const struct conf_key cli_keys[];
+extern const size_t          cli_n_keys;
+extern const char *const     cli_sections[];
 
 /* One call: options, then operands. Strings are argv's. */
 struct cli {

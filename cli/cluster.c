@@ -49,7 +49,8 @@ static char *find_installed(unsigned long version)
 	if (glob(INSTALLED, 0, NULL, &found) != 0)
 		return NULL;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		char         *bin = xstrndup(found.gl_pathv[i], strlen(found.gl_pathv[i]) - sizeof("/postgres") + 1);
+		char         *bin = xstrndup(found.gl_pathv[i],
+		                             strlen(found.gl_pathv[i]) - sizeof("/postgres") + 1);
 		unsigned long here = folder_version(bin);
 
 		if ((version != 0 && here != version) || here <= best_version) {
@@ -92,11 +93,13 @@ static char *find_programs(const struct instance *instance, unsigned long versio
 		return bin;
 	newest = version != 0 ? find_installed(0) : NULL;
 	if (newest != NULL)
-		complain("%s/postgresql is of PostgreSQL %lu, installed is %lu: run `boardwalk backup` where "
+		complain("%s/postgresql is of PostgreSQL %lu, installed is %lu: run `boardwalk "
+		         "backup` where "
 		         "%lu is installed and `boardwalk restore` here",
 		         instance->data, version, folder_version(newest), version);
 	else
-		complain("there is no PostgreSQL server (%s): install postgresql-15, or set DATABASE_URL",
+		complain("there is no PostgreSQL server (%s): install postgresql-15, or set "
+		         "DATABASE_URL",
 		         INSTALLED);
 	free(newest);
 	return NULL;
@@ -173,7 +176,8 @@ out:
 static bool write_file(const struct instance *instance, const char *folder, const char *name,
                        const char *text)
 {
-	char *file = xasprintf("%s/%s", folder, name), *fresh = xasprintf("%s/%s.new", folder, name);
+	char *file = xasprintf("%s/%s", folder, name),
+	     *fresh = xasprintf("%s/%s.new", folder, name);
 	uid_t uid;
 	gid_t gid;
 	int   fd = -1;
@@ -217,7 +221,7 @@ static bool write_access(const struct instance *instance, const char *folder)
 	char *map = ident_map(instance);
 	bool  done = write_file(instance, folder, "pg_hba.conf",
 	                        "# Nobody else, and from nowhere else; written at each start.\n"
-	                        "local all all peer map=boardwalk\n") &&
+	                         "local all all peer map=boardwalk\n") &&
 	            write_file(instance, folder, "pg_ident.conf", map);
 
 	free(map);

@@ -47,7 +47,8 @@ static bool end_process(pid_t pid)
 			n = poll(&ended, 1, STOP_LIMIT_MS);
 		while (n < 0 && errno == EINTR);
 		if (n == 0)
-			complain("process %ld still runs after %d s", (long)pid, STOP_LIMIT_MS / 1000);
+			complain("process %ld still runs after %d s", (long)pid,
+			         STOP_LIMIT_MS / 1000);
 	}
 	close(ended.fd);
 	return n == 1;
@@ -145,8 +146,10 @@ int conf_main(struct cli *cli)
 
 	if (!done)
 		complain_errno("%s", cli->settings.bin);
-	printf("# Every setting with its default and meaning, printed by `boardwalk conf`. One file serves all\n"
-	       "# processes; what it does not say is as here, and the variables named go above it.\n\n");
+	printf("# Every setting with its default and meaning, printed by `boardwalk conf`. One "
+	       "file serves all\n"
+	       "# processes; what it does not say is as here, and the variables named go above "
+	       "it.\n\n");
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && done; i++)
 		done = print_settings_of(folder, sections[i]);
 	if (done)

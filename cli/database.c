@@ -79,7 +79,8 @@ static bool create_database(const char *conninfo, const char *name)
 		sql = xasprintf("CREATE DATABASE %s ENCODING 'UTF8' TEMPLATE template0", quoted);
 		/* Two starters at once: the second one's failure is none if the database is there. */
 		done = database_try(&postgres, sql, 0, NULL, NULL) ||
-		       strcmp(postgres.sqlstate, "42P04") == 0 || strcmp(postgres.sqlstate, "23505") == 0;
+		       strcmp(postgres.sqlstate, "42P04") == 0 ||
+		       strcmp(postgres.sqlstate, "23505") == 0;
 		if (!done)
 			complain("PostgreSQL: %s", database_reason(&postgres));
 		free(sql);
@@ -118,9 +119,10 @@ void database_close(struct database *db)
 bool database_try(struct database *db, const char *sql, int n_params, const char *const *params,
                   PGresult **ret_rows)
 {
-	PGresult      *rows = n_params == 0 && ret_rows == NULL
-	                              ? PQexec(db->conn, sql)
-	                              : PQexecParams(db->conn, sql, n_params, NULL, params, NULL, NULL, 0);
+	PGresult *rows =
+		n_params == 0 && ret_rows == NULL
+			? PQexec(db->conn, sql)
+			: PQexecParams(db->conn, sql, n_params, NULL, params, NULL, NULL, 0);
 	ExecStatusType status = PQresultStatus(rows);
 	const char    *state;
 
@@ -158,6 +160,7 @@ bool database_lock(struct database *db, int64_t key, bool session)
 {
 	char sql[96];
 
-	snprintf(sql, sizeof(sql), "SELECT pg_advisory%s_lock(%" PRId64 ")", session ? "" : "_xact", key);
+	snprintf(sql, sizeof(sql), "SELECT pg_advisory%s_lock(%" PRId64 ")", session ? "" : "_xact",
+	         key);
 	return database_run(db, sql);
 }

@@ -43,7 +43,8 @@ bool secret_variable(const char *name, char **ret_value)
 	return true;
 }
 
-bool instance_user(const struct instance *instance, const char *name, uid_t *ret_uid, gid_t *ret_gid)
+bool instance_user(const struct instance *instance, const char *name, uid_t *ret_uid,
+                   gid_t *ret_gid)
 {
 	const struct passwd *pw;
 
@@ -54,7 +55,8 @@ bool instance_user(const struct instance *instance, const char *name, uid_t *ret
 	pw = getpwnam(name);
 	if (pw == NULL)
 		return complain("there is no system user %s; as root, every process needs its own: "
-		                "adduser --system --group --no-create-home %s", name, name);
+		                "adduser --system --group --no-create-home %s",
+		                name, name);
 	if (pw->pw_uid == 0)
 		return complain("user %s is root: nothing would be kept apart", name);
 	*ret_uid = pw->pw_uid;
@@ -102,7 +104,8 @@ static bool make_parents(const char *path)
 	char *copy = xstrdup(path);
 	bool  done = true;
 
-	for (char *slash = strchr(copy + 1, '/'); slash != NULL && done; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(copy + 1, '/'); slash != NULL && done;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(copy, 0755) != 0 && errno != EEXIST)
 			done = complain_errno("%s", copy);
@@ -124,8 +127,9 @@ static bool is_reachable(const char *path)
 
 		slash[slash == copy] = '\0'; /* the root itself keeps its slash */
 		if (stat(copy, &st) == 0 && (st.st_mode & S_IXOTH) == 0)
-			good = complain("the system users cannot reach %s below %s: choose another --data",
-			                path, copy);
+			good = complain(
+				"the system users cannot reach %s below %s: choose another --data",
+				path, copy);
 		slash[slash == copy] = kept;
 	}
 	free(copy);
@@ -215,17 +219,18 @@ static void set_private_conninfo(struct instance *instance)
 
 static void instance_init(struct instance *instance, const struct cli_settings *settings)
 {
-	*instance = (struct instance){ .settings = settings, .lock = -1, .separated = geteuid() == 0 };
+	*instance =
+		(struct instance){ .settings = settings, .lock = -1, .separated = geteuid() == 0 };
 }
 
 /* The lock file says where the run folder is, the kernel says who holds it. */
 static bool read_lock(struct instance *instance)
 {
-	char         *file = xasprintf("%s/supervisor.pid", instance->data);
-	struct flock  lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char          line[PATH_MAX + 32];
-	int           fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t       n = -1;
+	char        *file = xasprintf("%s/supervisor.pid", instance->data);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char         line[PATH_MAX + 32];
+	int          fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t      n = -1;
 
 	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
 		instance->supervisor = lock.l_pid;
@@ -276,8 +281,8 @@ static bool take_lock(struct instance *instance)
 		fcntl(instance->lock, F_GETLK, &lock);
 		complain("%s is in use by process %ld; `boardwalk stop --data %s` ends it",
 		         instance->data, (long)lock.l_pid, instance->data);
-	} else if (ftruncate(instance->lock, 0) != 0 || 
-	         dprintf(instance->lock, "%ld %s\n", (long)getpid(), instance->run) < 0)
+	} else if (ftruncate(instance->lock, 0) != 0 ||
+	           dprintf(instance->lock, "%ld %s\n", (long)getpid(), instance->run) < 0)
 		complain_errno("%s", file);
 	else
 		done = true;
@@ -318,11 +323,11 @@ static bool make_all_folders(const struct instance *instance)
 {
 	const struct cli_settings *s = instance->settings;
 	const struct folder        folders[] = {
-                { instance->data, "keys", NULL, NULL, 0711 },
-                { instance->data, "spool", s->gateway_user, NULL, 0700 },
-                { instance->run, "pg", s->user, NULL, 0711 },
-                { instance->run, "auth", s->auth_user, s->gateway_user, 0750 },
-                { instance->run, "repo", s->repo_user, s->gateway_user, 0750 },
+		       { instance->data, "keys", NULL, NULL, 0711 },
+		       { instance->data, "spool", s->gateway_user, NULL, 0700 },
+		       { instance->run, "pg", s->user, NULL, 0711 },
+		       { instance->run, "auth", s->auth_user, s->gateway_user, 0750 },
+		       { instance->run, "repo", s->repo_user, s->gateway_user, 0750 },
 	};
 
 	return make_folders(instance, folders, sizeof(folders) / sizeof(*folders));
@@ -355,8 +360,8 @@ bool instance_make(struct instance *ret, const struct cli_settings *settings)
 	if (done) {
 		free(ret->data);
 		ret->data = real;
-		done = (!ret->separated || is_reachable(ret->data)) && make_run(ret) && take_lock(ret) &&
-		       make_all_folders(ret);
+		done = (!ret->separated || is_reachable(ret->data)) && make_run(ret) &&
+		       take_lock(ret) && make_all_folders(ret);
 	}
 	if (done && ret->private_cluster)
 		set_private_conninfo(ret);

@@ -13,14 +13,14 @@
 #include <sys/types.h>
 
 struct instance {
-	const struct cli_settings *settings; /* borrowed */
-	char  *data, *run;     /* absolute; owned, like all strings here */
-	char  *owner_conninfo; /* DATABASE_URL, or the private cluster's socket */
-	char  *auth_conninfo, *repo_conninfo; /* what one process each is given */
-	bool   private_cluster; /* no DATABASE_URL */
-	bool   separated;       /* we are root: each process has its own user */
-	int    lock;            /* descriptor; -1: not held */
-	pid_t  supervisor;      /* who holds it, 0: nobody (instance_find) */
+	const struct cli_settings *settings;   /* borrowed */
+	char                      *data, *run; /* absolute; owned, like all strings here */
+	char *owner_conninfo;                  /* DATABASE_URL, or the private cluster's socket */
+	char *auth_conninfo, *repo_conninfo;   /* what one process each is given */
+	bool  private_cluster;                 /* no DATABASE_URL */
+	bool  separated;                       /* we are root: each process has its own user */
+	int   lock;                            /* descriptor; -1: not held */
+	pid_t supervisor;                      /* who holds it, 0: nobody (instance_find) */
 };
 
 /* The instance of an existing data folder, for the short commands. With a foreign server no folder
@@ -32,7 +32,8 @@ void instance_done(struct instance *instance);
 /* Root becomes the owner of the private cluster, for good: it lets nobody else in. */
 bool instance_become_owner(const struct instance *instance);
 /* Ids of a user by name; the caller's own if the processes are not separated. */
-bool instance_user(const struct instance *instance, const char *name, uid_t *ret_uid, gid_t *ret_gid);
+bool instance_user(const struct instance *instance, const char *name, uid_t *ret_uid,
+                   gid_t *ret_gid);
 
 /* The value of a variable or of the file that NAME_FILE names; NULL if neither is set. Owned. */
 bool secret_variable(const char *name, char **ret_value);

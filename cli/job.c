@@ -72,7 +72,8 @@ int job_database(struct supervisor *s)
 	done = prepare_read(&prepare, &s->cli->settings) && instance_become_owner(&s->instance) &&
 	       database_open(&db, s->instance.owner_conninfo, true) &&
 	       prepare_run(&prepare, &db, &has_password) &&
-	       (has_password || (keep_password(s) && prepare_set_password(&prepare, &db, s->password)));
+	       (has_password ||
+	        (keep_password(s) && prepare_set_password(&prepare, &db, s->password)));
 	database_close(&db);
 	prepare_done(&prepare);
 	return !done ? CLI_FAILED : has_password ? CLI_OK : JOB_MADE_PASSWORD;

@@ -29,8 +29,9 @@ static bool write_key(const char *file, const char *fresh, uid_t uid, gid_t gid,
 	randombytes_buf(key, sizeof(key));
 	sodium_bin2hex(line + 2, 2 * KEY_OCTETS + 1, key, sizeof(key));
 	strcat(line, "\n");
-	done = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line) && fsync(fd) == 0 &&
-	       fchown(fd, uid, gid) == 0 && fchmod(fd, mode) == 0 && link(fresh, file) == 0;
+	done = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line) &&
+	       fsync(fd) == 0 && fchown(fd, uid, gid) == 0 && fchmod(fd, mode) == 0 &&
+	       link(fresh, file) == 0;
 	if (!done)
 		complain_errno("%s", fresh);
 	sodium_memzero(key, sizeof(key));

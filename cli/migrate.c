@@ -107,8 +107,8 @@ static bool current_version(struct database *db, int *ret_version)
 {
 	PGresult *rows;
 
-	if (!database_query(db, "SELECT coalesce(max(version), 0) FROM public.boardwalk_migration", 0,
-	                    NULL, &rows))
+	if (!database_query(db, "SELECT coalesce(max(version), 0) FROM public.boardwalk_migration",
+	                    0, NULL, &rows))
 		return false;
 	*ret_version = atoi(PQgetvalue(rows, 0, 0));
 	PQclear(rows);
@@ -126,8 +126,9 @@ static bool apply(struct database *db, int version)
 		return false;
 	if (!database_try(db, file->text, 0, NULL, NULL))
 		return complain("%s: %s", file->name, database_reason(db));
-	if (!database_query(db, "INSERT INTO public.boardwalk_migration (version, name) VALUES ($1, $2)",
-	                    2, params, NULL) ||
+	if (!database_query(
+		    db, "INSERT INTO public.boardwalk_migration (version, name) VALUES ($1, $2)", 2,
+		    params, NULL) ||
 	    !database_run(db, "COMMIT"))
 		return false;
 	printf("migrated to version %d (%s)\n", version, file->name);
@@ -142,8 +143,8 @@ bool migrate_run(struct database *db)
 	    !database_run(db, table_sql) || !current_version(db, &version))
 		return false;
 	if (version > SCHEMA_VERSION)
-		return complain("the database is at version %d, this program knows only up to %d", version,
-		                SCHEMA_VERSION);
+		return complain("the database is at version %d, this program knows only up to %d",
+		                version, SCHEMA_VERSION);
 	while (version < SCHEMA_VERSION)
 		if (!apply(db, ++version))
 			return false;
@@ -158,8 +159,8 @@ int migrate_main(struct cli *cli)
 
 	if (!instance_find(&instance, &cli->settings))
 		return CLI_FAILED;
-	done = instance_become_owner(&instance) && database_open(&db, instance.owner_conninfo, true) &&
-	       migrate_run(&db);
+	done = instance_become_owner(&instance) &&
+	       database_open(&db, instance.owner_conninfo, true) && migrate_run(&db);
 	if (done)
 		printf("the database is at version %d\n", SCHEMA_VERSION);
 	database_close(&db);

@@ -48,7 +48,8 @@ char *normalise_name(struct bw_str name)
 		unsigned char c = (unsigned char)nfc[i], next = (unsigned char)nfc[i + 1];
 
 		/* C0, DEL and C1, the last as c2 80 to c2 9f */
-		good = c >= 0x20 && c != 0x7f && c != ':' && !(c == 0xc2 && next >= 0x80 && next <= 0x9f);
+		good = c >= 0x20 && c != 0x7f && c != ':' &&
+		       !(c == 0xc2 && next >= 0x80 && next <= 0x9f);
 	}
 	if (good)
 		return nfc;
@@ -67,9 +68,9 @@ bool password_verifier(const struct cli_settings *settings, const char *password
 		complain("a password is UTF-8 text without NUL");
 	else if (size < 1 || size > PASSWORD_MAX)
 		complain("a password has 1 to %u octets", PASSWORD_MAX);
-	else if (sodium_init() < 0 ||
-	         crypto_pwhash_str_alg(ret, nfc, size, settings->argon2_ops,
-	                               (size_t)settings->argon2_mem, crypto_pwhash_ALG_ARGON2ID13) != 0)
+	else if (sodium_init() < 0 || crypto_pwhash_str_alg(ret, nfc, size, settings->argon2_ops,
+	                                                    (size_t)settings->argon2_mem,
+	                                                    crypto_pwhash_ALG_ARGON2ID13) != 0)
 		complain("not enough memory for argon2id");
 	else
 		done = true;
@@ -79,9 +80,10 @@ bool password_verifier(const struct cli_settings *settings, const char *password
 
 char *password_random(void)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-	const size_t      n = 24;
-	char             *password = xmalloc(n + 1);
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+	const size_t n = 24;
+	char        *password = xmalloc(n + 1);
 
 	if (sodium_init() < 0)
 		fatalx("libsodium does not start");

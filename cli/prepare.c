@@ -51,10 +51,11 @@ static bool has_password(struct database *db, bool *ret)
 {
 	PGresult *rows;
 
-	if (!database_query(db,
-	                    "SELECT FROM auth.credential c JOIN auth.principal p ON p.id = c.principal"
-	                    " WHERE p.name = 'admin'",
-	                    0, NULL, &rows))
+	if (!database_query(
+		    db,
+		    "SELECT FROM auth.credential c JOIN auth.principal p ON p.id = c.principal"
+		    " WHERE p.name = 'admin'",
+		    0, NULL, &rows))
 		return false;
 	*ret = PQntuples(rows) > 0;
 	PQclear(rows);
@@ -71,7 +72,8 @@ bool prepare_run(const struct prepare *prepare, struct database *db, bool *ret_h
 	for (size_t i = 0; i < prepare->n; i++) {
 		const struct prepare_script *script = &prepare->scripts[i];
 
-		if (!repoinit_run(db, prepare->settings, script->name, script->text, script->size, true))
+		if (!repoinit_run(db, prepare->settings, script->name, script->text, script->size,
+		                  true))
 			return false;
 	}
 	return has_password(db, ret_has_password);
@@ -124,8 +126,8 @@ int prepare_main(struct cli *cli)
 	if (!instance_find(&instance, &cli->settings))
 		return CLI_FAILED;
 	done = prepare_read(&prepare, &cli->settings) && instance_become_owner(&instance) &&
-	       database_open(&db, instance.owner_conninfo, true) && prepare_run(&prepare, &db, &has) &&
-	       (has || give_first_password(&prepare, &db));
+	       database_open(&db, instance.owner_conninfo, true) &&
+	       prepare_run(&prepare, &db, &has) && (has || give_first_password(&prepare, &db));
 	database_close(&db);
 	prepare_done(&prepare);
 	instance_done(&instance);

@@ -46,7 +46,7 @@ static int open_connection(const char *text)
 	const struct timeval    patience = { .tv_sec = 2 };
 	struct sockaddr_storage address;
 	socklen_t               size = parse_address(text, &address);
-	int                     fd = size > 0 ? socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+	int fd = size > 0 ? socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
 
 	if (fd < 0)
 		return -1;
@@ -67,7 +67,8 @@ bool probe_ready(const char *address)
 
 	if (fd < 0)
 		return false;
-	ready = send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(request) - 1 &&
+	ready = send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) ==
+	                (ssize_t)sizeof(request) - 1 &&
 	        recv(fd, answer, sizeof(answer) - 1, MSG_WAITALL) > 12 &&
 	        strncmp(answer + sizeof("HTTP/1.1") - 1, good, sizeof(good) - 1) == 0;
 	close(fd);

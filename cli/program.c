@@ -100,7 +100,8 @@ static bool add_bundles(char ***environment, const char *folder)
 		done = complain("there are no bundles %s", pattern);
 	else if (done) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
-			char *longer = xasprintf("%s%s%s", list, i > 0 ? "," : "", found.gl_pathv[i]);
+			char *longer =
+				xasprintf("%s%s%s", list, i > 0 ? "," : "", found.gl_pathv[i]);
 
 			free(list);
 			list = longer;
@@ -168,8 +169,8 @@ bool program_make(struct program *ret, const struct cli *cli, const struct insta
 {
 	const struct cli_settings *s = instance->settings;
 	char                      *folder = program_folder(s);
-	char                      *config = cli->config != NULL ? realpath(cli->config, NULL) : NULL;
-	bool                       done = true;
+	char *config = cli->config != NULL ? realpath(cli->config, NULL) : NULL;
+	bool  done = true;
 
 	*ret = (struct program){ NULL, NULL };
 	if (folder == NULL)

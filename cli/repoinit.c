@@ -26,14 +26,13 @@ struct run {
 	const char                *name;
 	bool                       quiet;
 	unsigned                   changes;
-	struct buf                 said; /* their lines, printed when they are committed */
+	struct buf                 said;  /* their lines, printed when they are committed */
 	bool                       retry; /* it failed, but may succeed when tried again */
 };
 
 /* Always false. */
-__attribute__((format(printf, 3, 4))) static bool fail_at(const struct run *run,
-                                                          struct repoinit_at at,
-                                                          const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool
+fail_at(const struct run *run, struct repoinit_at at, const char *format, ...)
 {
 	va_list args;
 
@@ -62,7 +61,8 @@ static bool ask(struct run *run, struct repoinit_at at, const char *sql, int n_p
 		run->retry = database_may_retry(run->db);
 		return run->retry ? false : fail_at(run, at, "%s", database_reason(run->db));
 	}
-	*ret = PQntuples(rows) > 0 && !PQgetisnull(rows, 0, 0) ? xstrdup(PQgetvalue(rows, 0, 0)) : NULL;
+	*ret = PQntuples(rows) > 0 && !PQgetisnull(rows, 0, 0) ? xstrdup(PQgetvalue(rows, 0, 0))
+	                                                       : NULL;
 	PQclear(rows);
 	return true;
 }
@@ -93,7 +93,8 @@ static bool create_path(struct run *run, const struct repoinit_statement *s)
 	char *path = xstrdup("");
 	bool  done = true;
 
-	for (const struct repoinit_segment *at = s->path.segments; at != NULL && done; at = at->next) {
+	for (const struct repoinit_segment *at = s->path.segments; at != NULL && done;
+	     at = at->next) {
 		struct bw_str type = at->type.p ? at->type : s->path.default_type;
 		char         *longer = xasprintf("%s/%s", path, at->name.p);
 		const char   *params[] = { longer, type.p ? type.p : "sling:Folder" };
@@ -120,8 +121,8 @@ static bool create_principal(struct run *run, const struct repoinit_word *name, 
 	*ret_made = false;
 	if (nfc == NULL)
 		return fail_at(run, name->at, "'%s' is no name for a user", name->text.p);
-	if (!ask(run, name->at, "SELECT class FROM auth.principal_public WHERE name = $1", 1, params,
-	         &present))
+	if (!ask(run, name->at, "SELECT class FROM auth.principal_public WHERE name = $1", 1,
+	         params, &present))
 		goto out;
 	if (present != NULL && strcmp(present, class) != 0) {
 		fail_at(run, name->at, "'%s' exists as a %s", nfc, present);
@@ -131,11 +132,14 @@ static bool create_principal(struct run *run, const struct repoinit_word *name, 
 	if (present == NULL) {
 		char *id = NULL;
 
-		done = *ret_made = ask(run, name->at, "SELECT auth.principal_create($1, $2)", 2, params, &id);
+		done = *ret_made =
+			ask(run, name->at, "SELECT auth.principal_create($1, $2)", 2, params, &id);
 		free(id);
 	}
 	if (*ret_made)
-		changed(run, strcmp(class, "service") == 0 ? "created service user" : "created user", nfc);
+		changed(run,
+		        strcmp(class, "service") == 0 ? "created service user" : "created user",
+		        nfc);
 out:
 	free(present);
 	free(nfc);
@@ -146,7 +150,8 @@ static bool create_service_users(struct run *run, const struct repoinit_statemen
 {
 	bool made;
 
-	for (const struct repoinit_word *name = s->service_users.names; name != NULL; name = name->next)
+	for (const struct repoinit_word *name = s->service_users.names; name != NULL;
+	     name = name->next)
 		if (!create_principal(run, name, "service", &made))
 			return false;
 	return true;
@@ -189,7 +194,8 @@ static bool find_principal(struct run *run, const struct repoinit_word *name, bo
 
 	*ret = NULL;
 	done = nfc == NULL ||
-	       ask(run, name->at, "SELECT id FROM auth.principal_public WHERE name = $1", 1, params, ret);
+	       ask(run, name->at, "SELECT id FROM auth.principal_public WHERE name = $1", 1, params,
+	           ret);
 	free(nfc);
 	if (done && *ret == NULL && !ignore_missing)
 		return fail_at(run, name->at, "there is no principal '%s'", name->text.p);
@@ -211,15 +217,18 @@ static char *privilege_array(const struct repoinit_word *privileges)
 static bool acl_entry(struct run *run, const char *path, const struct repoinit_acl_line *line,
                       const char *principal)
 {
-	const char *params[] = { path, principal, line->action == REPOINIT_ALLOW ? "t" : "f", NULL };
+	const char *params[] = { path, principal, line->action == REPOINIT_ALLOW ? "t" : "f",
+		                 NULL };
 	char       *privileges, *nothing = NULL;
 	bool        done;
 
 	if (line->action == REPOINIT_REMOVE_ALL)
-		done = ask(run, line->at, "SELECT repo.ace_remove_all($1, $2)", 2, params, &nothing);
+		done = ask(run, line->at, "SELECT repo.ace_remove_all($1, $2)", 2, params,
+		           &nothing);
 	else {
 		params[3] = privileges = privilege_array(line->privileges);
-		done = ask(run, line->at, "SELECT repo.ace_append($1, $2, $3, $4)", 4, params, &nothing);
+		done = ask(run, line->at, "SELECT repo.ace_append($1, $2, $3, $4)", 4, params,
+		           &nothing);
 		free(privileges);
 	}
 	free(nothing);
@@ -233,7 +242,8 @@ static bool acl_lines(struct run *run, const char *path, const struct repoinit_s
 
 		for (name = line->principals; name != NULL; name = name->next) {
 			char *principal;
-			bool  done = find_principal(run, name, s->acl.ignore_missing_principal, &principal);
+			bool  done = find_principal(run, name, s->acl.ignore_missing_principal,
+			                            &principal);
 
 			if (done && principal != NULL)
 				done = acl_entry(run, path, line, principal);
@@ -266,8 +276,8 @@ static bool acl_path_exists(struct run *run, const struct repoinit_word *path,
 
 	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next)
 		only_removes = only_removes && line->action == REPOINIT_REMOVE_ALL;
-	if (!ask_bool(run, path->at, "SELECT EXISTS (SELECT FROM repo.tree WHERE path = $1)", 1, params,
-	              ret_exists))
+	if (!ask_bool(run, path->at, "SELECT EXISTS (SELECT FROM repo.tree WHERE path = $1)", 1,
+	              params, ret_exists))
 		return false;
 	if (!*ret_exists && !only_removes)
 		return fail_at(run, path->at, "there is no node %s", path->text.p);
@@ -289,7 +299,8 @@ static bool set_acl_on(struct run *run, const struct repoinit_word *path,
 	done = run_sql(run, path->at, "SAVEPOINT acl") &&
 	       acl_text(run, path->at, path->text.p, &before) && acl_lines(run, path->text.p, s) &&
 	       acl_text(run, path->at, path->text.p, &after);
-	same = (before == NULL) == (after == NULL) && (before == NULL || strcmp(before, after) == 0);
+	same = (before == NULL) == (after == NULL) &&
+	       (before == NULL || strcmp(before, after) == 0);
 	if (done && same)
 		done = run_sql(run, path->at, "ROLLBACK TO SAVEPOINT acl");
 	else if (done)
@@ -307,7 +318,8 @@ static bool set_acl(struct run *run, const struct repoinit_statement *s)
 	return true;
 }
 
-static void changed_property(struct run *run, const char *path, const struct repoinit_property *line)
+static void changed_property(struct run *run, const char *path,
+                             const struct repoinit_property *line)
 {
 	run->changes++;
 	buf_printf(&run->said, "set %s of %s\n", line->name.p, path);
@@ -320,16 +332,18 @@ static bool set_property(struct run *run, const char *path, const struct repoini
 	bool        skip = false, written = false, done = true;
 
 	if (line->only_if_missing)
-		done = ask_bool(run, line->at,
-		                "SELECT EXISTS (SELECT FROM repo.tree t JOIN repo.content c ON c.id = t.id"
-		                " WHERE t.path = $1 AND c.properties ? $2)",
-		                2, params, &skip);
+		done = ask_bool(
+			run, line->at,
+			"SELECT EXISTS (SELECT FROM repo.tree t JOIN repo.content c ON c.id = t.id"
+			" WHERE t.path = $1 AND c.properties ? $2)",
+			2, params, &skip);
 	if (!done || skip)
 		return done;
 	buf_init(&value);
 	value_put(&value, line);
 	params[2] = (const char *)buf_data(&value);
-	done = ask_bool(run, line->at, "SELECT repo.property_set($1, $2, $3::jsonb)", 3, params, &written);
+	done = ask_bool(run, line->at, "SELECT repo.property_set($1, $2, $3::jsonb)", 3, params,
+	                &written);
 	if (written)
 		changed_property(run, path, line);
 	buf_done(&value);
@@ -338,7 +352,8 @@ static bool set_property(struct run *run, const char *path, const struct repoini
 
 static bool set_properties(struct run *run, const struct repoinit_statement *s)
 {
-	for (const struct repoinit_word *path = s->properties.paths; path != NULL; path = path->next) {
+	for (const struct repoinit_word *path = s->properties.paths; path != NULL;
+	     path = path->next) {
 		const struct repoinit_property *line;
 
 		for (line = s->properties.lines; line != NULL; line = line->next)
@@ -364,7 +379,8 @@ static bool run_once(struct run *run, const struct repoinit_script *script)
 	run->changes = 0;
 	run->retry = false;
 	buf_clear(&run->said);
-	for (const struct repoinit_statement *s = repoinit_first(script); s != NULL && done; s = s->next)
+	for (const struct repoinit_statement *s = repoinit_first(script); s != NULL && done;
+	     s = s->next)
 		done = executors[s->kind](run, s);
 	if (done && run->changes > 0) {
 		done = database_try(run->db, "COMMIT", 0, NULL, NULL);
@@ -379,7 +395,8 @@ static bool run_once(struct run *run, const struct repoinit_script *script)
 
 bool repoinit_ring(struct database *db)
 {
-	return database_run(db, "NOTIFY boardwalk_auth") && database_run(db, "NOTIFY boardwalk_repo");
+	return database_run(db, "NOTIFY boardwalk_auth") &&
+	       database_run(db, "NOTIFY boardwalk_repo");
 }
 
 static void report(const struct run *run)
@@ -395,7 +412,7 @@ static void report(const struct run *run)
 bool repoinit_run(struct database *db, const struct cli_settings *settings, const char *name,
                   const char *text, size_t n, bool quiet)
 {
-	struct run              run = { .db = db, .settings = settings, .name = name, .quiet = quiet };
+	struct run run = { .db = db, .settings = settings, .name = name, .quiet = quiet };
 	struct repoinit_script *script;
 	struct repoinit_error   error;
 	bool                    done = false;
@@ -432,8 +449,9 @@ int repoinit_main(struct cli *cli)
 	if (done) {
 		done = instance_become_owner(&instance) &&
 		       database_open(&db, instance.owner_conninfo, false) &&
-		       repoinit_run(&db, &cli->settings, strcmp(file, "-") == 0 ? "standard input" : file,
-		                    text, size, false);
+		       repoinit_run(&db, &cli->settings,
+		                    strcmp(file, "-") == 0 ? "standard input" : file, text, size,
+		                    false);
 		database_close(&db);
 		instance_done(&instance);
 	}

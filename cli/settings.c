@@ -17,15 +17,18 @@ const struct conf_key cli_keys[] = {
 	{ "boardwalk.data", CONF_STRING, AT(data), "", 0, 0,
 	  "data folder; empty: /var/lib/boardwalk for root, else ./var (--data)" },
 	{ "boardwalk.run", CONF_STRING, AT(run), "", 0, 0,
-	  "folder of the sockets, with a short path; empty: below /run, $XDG_RUNTIME_DIR or /tmp (--run)" },
+	  "folder of the sockets, with a short path; empty: below /run, $XDG_RUNTIME_DIR or /tmp "
+	  "(--run)" },
 	{ "boardwalk.bin", CONF_STRING, AT(bin), "", 0, 0,
 	  "folder of boardwalk-gateway, -auth and -repo; empty: beside this program (--bin)" },
 	{ "boardwalk.bundles", CONF_STRING, AT(bundles), "", 0, 0,
-	  "folder whose *.so the gateway loads, by name; empty: gateway.bundles decides (--bundles)" },
+	  "folder whose *.so the gateway loads, by name; empty: gateway.bundles decides "
+	  "(--bundles)" },
 	{ "boardwalk.postgresql", CONF_STRING, AT(postgresql), "", 0, 0,
 	  "folder of initdb and postgres; empty: the newest below /usr/lib/postgresql" },
 	{ "boardwalk.listen", CONF_STRING, AT(listen), "127.0.0.1:8080", 0, 0,
-	  "what `up` has the gateway listen on, instead of gateway.listen (--port P: 127.0.0.1:P)" },
+	  "what `up` has the gateway listen on, instead of gateway.listen (--port P: "
+	  "127.0.0.1:P)" },
 	{ "boardwalk.management", CONF_STRING, AT(management), "127.0.0.1:8081", 0, 0,
 	  "the same for gateway.management (--port P: 127.0.0.1:P+1)" },
 	{ "boardwalk.user", CONF_STRING, AT(user), "boardwalk", 0, 0,
@@ -37,7 +40,8 @@ const struct conf_key cli_keys[] = {
 	{ "boardwalk.repo_user", CONF_STRING, AT(repo_user), "boardwalk-repo", 0, 0,
 	  "started by root: repo's user" },
 	{ "boardwalk.admin_password_file", CONF_STRING, AT(admin_password_file), "", 0, 0,
-	  "`prepare`: the first line becomes the password of an admin who has none (`up` makes one)" },
+	  "`prepare`: the first line becomes the password of an admin who has none (`up` makes "
+	  "one)" },
 	{ "boardwalk.repoinit", CONF_STRINGS, AT(repoinit), "[]", 0, 0,
 	  "scripts run at each start, in order; each is one transaction (--repoinit adds one)" },
 	{ "boardwalk.argon2_ops", CONF_UINT, AT(argon2_ops), "2", 1, 16,

@@ -30,9 +30,9 @@
 #include "key.h"
 #include "password.h"
 
-#define START_LIMIT     120.0 /* seconds from the lock to ready */
-#define PATIENCE        15.0  /* seconds a child has to end politely */
-#define START_FAILURES  7u    /* of one child, before the first ready */
+#define START_LIMIT    120.0 /* seconds from the lock to ready */
+#define PATIENCE       15.0  /* seconds a child has to end politely */
+#define START_FAILURES 7u    /* of one child, before the first ready */
 
 static const char *const names[N_CHILDREN] = { "postgres", "auth", "repo", "gateway" };
 
@@ -64,9 +64,10 @@ static void write_status(const struct supervisor *s)
 		for (unsigned i = 0; i < N_CHILDREN; i++)
 			if (s->children[i].pid > 0)
 				fprintf(out, "%s %ld\n", names[i], (long)s->children[i].pid);
-		fprintf(out, "%s\n", s->mode == SUPERVISOR_RUNNING    ? "ready"
-		                     : s->mode == SUPERVISOR_STARTING ? "starting"
-		                                                      : "stopping");
+		fprintf(out, "%s\n",
+		        s->mode == SUPERVISOR_RUNNING    ? "ready"
+		        : s->mode == SUPERVISOR_STARTING ? "starting"
+		                                         : "stopping");
 		if (fclose(out) == 0)
 			rename(fresh, file);
 	}
@@ -200,7 +201,10 @@ static const struct child_ops child_ops = { on_child_start, on_child_end };
 /* ---- the stop ---- */
 
 static const unsigned stage_of[N_CHILDREN] = {
-	[CHILD_GATEWAY] = 0, [CHILD_AUTH] = 1, [CHILD_REPO] = 1, [CHILD_POSTGRES] = 2,
+	[CHILD_GATEWAY] = 0,
+	[CHILD_AUTH] = 1,
+	[CHILD_REPO] = 1,
+	[CHILD_POSTGRES] = 2,
 };
 
 /* Each stage is asked to end, and the next one when nothing of it runs any more. */
@@ -288,14 +292,24 @@ static bool prepare_password(struct supervisor *s)
 	return s->password_file >= 0;
 }
 
+/* A file without a password in it is of no use: admin had one already. */
 static void forget_password(struct supervisor *s)
 {
+	struct stat st;
+
 	if (s->password != NULL)
 		sodium_memzero(s->password, strlen(s->password));
 	free(s->password);
-	if (s->password_file >= 0)
-		close(s->password_file);
 	s->password = NULL;
+	if (s->password_file < 0)
+		return;
+	if (fstat(s->password_file, &st) == 0 && st.st_size == 0) {
+		char *file = xasprintf("%s/admin-password", s->instance.data);
+
+		unlink(file);
+		free(file);
+	}
+	close(s->password_file);
 	s->password_file = -1;
 }
 
@@ -304,7 +318,8 @@ static bool prepare(struct supervisor *s)
 	if (!instance_make(&s->instance, &s->cli->settings))
 		return false;
 	if (!s->instance.separated)
-		log_warning(0, "all processes run as one user: the promise that a gateway under an attacker's "
+		log_warning(0, "all processes run as one user: the promise that a gateway under an "
+		               "attacker's "
 		               "control reaches neither key nor database does not hold");
 	return key_make(&s->instance) && prepare_password(s) && prepare_cluster(s) &&
 	       program_make(&s->programs[CHILD_AUTH], s->cli, &s->instance, "auth") &&
@@ -333,13 +348,16 @@ static void init_children(struct supervisor *s)
 
 static void init_watchers(struct supervisor *s)
 {
+	static const int stop_signals[SUPERVISOR_SIGNALS] = { SIGTERM, SIGINT, SIGHUP };
+
 	ev_timer_init(&s->limit, on_limit, START_LIMIT, 0);
-	ev_signal_init(&s->terminate, on_signal, SIGTERM);
-	ev_signal_init(&s->interrupt, on_signal, SIGINT);
-	s->limit.data = s->terminate.data = s->interrupt.data = s;
+	s->limit.data = s;
 	ev_timer_start(s->loop, &s->limit);
-	ev_signal_start(s->loop, &s->terminate);
-	ev_signal_start(s->loop, &s->interrupt);
+	for (unsigned i = 0; i < sizeof(stop_signals) / sizeof(*stop_signals); i++) {
+		ev_signal_init(&s->signals[i], on_signal, stop_signals[i]);
+		s->signals[i].data = s;
+		ev_signal_start(s->loop, &s->signals[i]);
+	}
 	if (s->notify >= 0) {
 		ev_io_init(&s->notified, on_notified, s->notify, EV_READ);
 		s->notified.data = s;
@@ -373,7 +391,11 @@ static void supervisor_done(struct supervisor *s)
 int supervisor_run(struct cli *cli, const struct supervisor_hooks *hooks)
 {
 	struct supervisor s = {
-		.cli = cli, .hooks = hooks, .notify = -1, .password_file = -1, .code = CLI_FAILED,
+		.cli = cli,
+		.hooks = hooks,
+		.notify = -1,
+		.password_file = -1,
+		.code = CLI_FAILED,
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -8,6 +8,8 @@
 
 enum { CHILD_POSTGRES, CHILD_AUTH, CHILD_REPO, CHILD_GATEWAY, N_CHILDREN };
 
+#define SUPERVISOR_SIGNALS 3
+
 enum supervisor_mode {
 	SUPERVISOR_STARTING, /* walks through its steps; the first failure ends it */
 	SUPERVISOR_RUNNING,  /* restarts what ends */
@@ -31,13 +33,13 @@ struct supervisor {
 	pid_t                job; /* 0: none runs */
 	struct ev_child      job_ended;
 	void (*job_done)(struct supervisor *s, int status);
-	struct ev_timer      limit; /* of the start */
-	struct ev_signal     terminate, interrupt;
-	char                *password; /* of admin, for the first start; wiped afterwards */
-	int                  password_file;
-	bool                 first_start; /* admin got that password just now */
+	struct ev_timer  limit;                       /* of the start */
+	struct ev_signal signals[SUPERVISOR_SIGNALS]; /* that ask it to stop */
+	char            *password; /* of admin, for the first start; wiped afterwards */
+	int              password_file;
+	bool             first_start; /* admin got that password just now */
 	const struct supervisor_hooks *hooks;
-	int                  code; /* to exit with */
+	int                            code; /* to exit with */
 };
 
 /* Runs fn in a process of its own; done(s, wait status) follows in the loop. */

@@ -22,7 +22,8 @@ static bool change(struct cli *cli, const char *sql, const char *const params[2]
 
 	if (!instance_find(&instance, &cli->settings))
 		return false;
-	done = instance_become_owner(&instance) && database_open(&db, instance.owner_conninfo, false) &&
+	done = instance_become_owner(&instance) &&
+	       database_open(&db, instance.owner_conninfo, false) &&
 	       (database_try(&db, sql, 2, params, NULL) || complain("%s", database_reason(&db))) &&
 	       database_run(&db, "NOTIFY boardwalk_auth");
 	database_close(&db);
@@ -50,7 +51,8 @@ static bool passwd(struct cli *cli, const char *name)
 	done = password_verifier(&cli->settings, password, n, verifier);
 	sodium_memzero(password, n);
 	free(password);
-	if (!done || !change(cli, "SELECT auth.password_set($1, $2)", (const char *[]){ name, verifier }))
+	if (!done ||
+	    !change(cli, "SELECT auth.password_set($1, $2)", (const char *[]){ name, verifier }))
 		return false;
 	printf("the password of %s is changed\n", name);
 	return true;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char *const tags[] = {
-	[REPOINIT_STRING] = "s", [REPOINIT_LONG] = "l",    [REPOINIT_DOUBLE] = "d",
+	[REPOINIT_STRING] = "s",  [REPOINIT_LONG] = "l",    [REPOINIT_DOUBLE] = "d",
 	[REPOINIT_DATE] = "date", [REPOINIT_BOOLEAN] = "b",
 };
 

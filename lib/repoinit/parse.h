@@ -37,8 +37,8 @@ bool parse_paths(struct parser *p, struct repoinit_word **ret);
 bool parse_block_line(struct parser *p, bool first, bool *ret_more);
 
 /* The blocks, from the word behind their header's fixed words. */
-bool parse_acl(struct parser *p, struct repoinit_statement *s);             /* acl.c */
-bool parse_properties(struct parser *p, struct repoinit_statement *s);      /* property.c */
+bool parse_acl(struct parser *p, struct repoinit_statement *s);              /* acl.c */
+bool parse_properties(struct parser *p, struct repoinit_statement *s);       /* property.c */
 bool parse_property_lines(struct parser *p, struct repoinit_property **ret); /* property.c */
 
 #define PARSE_NAMES (1u << TOKEN_WORD | 1u << TOKEN_QUOTED)

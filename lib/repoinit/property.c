@@ -68,7 +68,8 @@ static bool is_date(const char *text)
 	for (size_t i = 0; i < sizeof(shape) - 1; i++)
 		if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
 			return false;
-	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2u", &year, &month, &day, &hour, &minute, &second) != 6)
+	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2u", &year, &month, &day, &hour, &minute, &second) !=
+	    6)
 		return false;
 	if (month < 1 || month > 12 || day < 1 || day > (unsigned)days[month - 1] || hour > 23 ||
 	    minute > 59 || second > 59)
@@ -147,7 +148,8 @@ static bool parse_property(struct parser *p, struct repoinit_property **ret)
 		return parse_wrong(p, "'set', 'default' or 'end'");
 	if (!parse_next(p) ||
 	    !parse_word(p, PARSE_NAMES | 1u << TOKEN_NAME, "a property's name", &name) ||
-	    !parse_property_type(p, property) || !parse_expect(p, "to") || !parse_values(p, property))
+	    !parse_property_type(p, property) || !parse_expect(p, "to") ||
+	    !parse_values(p, property))
 		return false;
 	if (name->text.n == 0)
 		return scan_fail(p->error, name->at, "an empty name");

@@ -23,7 +23,9 @@ static const struct form {
 	bool (*parse)(struct parser *p, struct repoinit_statement *s);
 } forms[] = {
 	{ { "create", "path" }, REPOINIT_CREATE_PATH, parse_create_path },
-	{ { "create", "service", "user" }, REPOINIT_CREATE_SERVICE_USER, parse_create_service_user },
+	{ { "create", "service", "user" },
+	  REPOINIT_CREATE_SERVICE_USER,
+	  parse_create_service_user },
 	{ { "create", "user" }, REPOINIT_CREATE_USER, parse_create_user },
 	{ { "create", "group" }, 0, NULL },
 	{ { "ensure", "nodes" }, 0, NULL },
@@ -96,7 +98,8 @@ bool parse_line_end(struct parser *p)
 {
 	if (p->token.kind == TOKEN_END)
 		return true;
-	return p->token.kind == TOKEN_NEWLINE ? parse_next(p) : parse_wrong(p, "the end of the line");
+	return p->token.kind == TOKEN_NEWLINE ? parse_next(p)
+	                                      : parse_wrong(p, "the end of the line");
 }
 
 bool parse_word(struct parser *p, unsigned kinds, const char *what, struct repoinit_word **ret)
@@ -136,7 +139,8 @@ bool parse_paths(struct parser *p, struct repoinit_word **ret)
 		const struct token *t = &p->token;
 
 		if (parse_is(p, "home") || parse_is(p, "authorizable"))
-			return parse_unsupported(p, t->at, parse_is(p, "home") ? "home()" : "authorizable()");
+			return parse_unsupported(p, t->at,
+			                         parse_is(p, "home") ? "home()" : "authorizable()");
 		if (t->kind == TOKEN_WORD && t->n == 11 && memcmp(t->p, ":repository", 11) == 0)
 			return parse_unsupported(p, t->at, ":repository");
 		if (!parse_word(p, 1u << TOKEN_PATH | 1u << TOKEN_QUOTED, "an absolute path", tail))
@@ -273,7 +277,8 @@ static bool parse_password(struct parser *p, struct repoinit_statement *s)
 		if (!parse_next(p) || !parse_word(p, 1u << TOKEN_WORD, "an encoding", &encoding))
 			return false;
 		if (!bw_str_eq(encoding->text, BW_STR("argon2id")))
-			return scan_fail(p->error, encoding->at, "the one password encoding is argon2id");
+			return scan_fail(p->error, encoding->at,
+			                 "the one password encoding is argon2id");
 		if (!parse_expect(p, "}"))
 			return false;
 		s->user.hashed = true;
@@ -355,7 +360,8 @@ static bool parse_statement(struct parser *p, struct repoinit_statement **ret)
 		return parse_unsupported(p, s->at,
 		                         arena_printf(&p->script->arena, "%s%s%s%s%s", w[0],
 		                                      w[1] ? " " : "", w[1] ? w[1] : "",
-		                                      w[1] && w[2] ? " " : "", w[1] && w[2] ? w[2] : ""));
+		                                      w[1] && w[2] ? " " : "",
+		                                      w[1] && w[2] ? w[2] : ""));
 	}
 	s->kind = form->kind;
 	*ret = s;

@@ -106,4 +106,4 @@ int repoinit_parse(const char *text, size_t n, struct repoinit_script **ret_scri
                    struct repoinit_error *ret_error);
 /* The statements in the order of the text; live as long as the script. */
 const struct repoinit_statement *repoinit_first(const struct repoinit_script *script);
-void                             repoinit_free(struct repoinit_script *script); /* wipes passwords */
+void repoinit_free(struct repoinit_script *script); /* wipes passwords */

@@ -12,11 +12,13 @@
 #include <stdio.h>
 
 static const char *const keywords[] = {
-	"ACE", "ACL", "ACLOptions", "abstract", "add", "allow", "authorizable", "create", "default",
-	"delete", "deny", "disable", "end", "ensure", "for", "forced", "from", "group", "home", "mixin",
-	"namespace", "nodes", "nodetypes", "on", "password", "path", "principal", "privilege",
-	"properties", "register", "remove", "repository", "restriction", "service", "set", "to", "user",
-	"with",
+	"ACE",          "ACL",        "ACLOptions",  "abstract",  "add",        "allow",
+	"authorizable", "create",     "default",     "delete",    "deny",       "disable",
+	"end",          "ensure",     "for",         "forced",    "from",       "group",
+	"home",         "mixin",      "namespace",   "nodes",     "nodetypes",  "on",
+	"password",     "path",       "principal",   "privilege", "properties", "register",
+	"remove",       "repository", "restriction", "service",   "set",        "to",
+	"user",         "with",
 };
 
 bool scan_fail(struct repoinit_error *error, struct repoinit_at at, const char *format, ...)
@@ -87,7 +89,8 @@ static bool is_word(char c)
 
 static bool is_path(char c)
 {
-	return c != '\0' && (is_letter(c) || (c >= '0' && c <= '9') || strchr("-_.@:+/", c) != NULL);
+	return c != '\0' &&
+	       (is_letter(c) || (c >= '0' && c <= '9') || strchr("-_.@:+/", c) != NULL);
 }
 
 static size_t run(const struct scanner *s, bool (*is)(char c))
@@ -138,19 +141,21 @@ static bool scan_quoted(struct scanner *s, struct token *t, struct repoinit_erro
 
 static bool scan_word(struct scanner *s, struct token *t, struct repoinit_error *ret_error)
 {
-	size_t word = run(s, is_word), path = *s->p == '/' ? run(s, is_path) : 0, name = run_name(s);
+	size_t word = run(s, is_word), path = *s->p == '/' ? run(s, is_path) : 0,
+	       name = run_name(s);
 
 	if (path >= word && path > 0)
 		*t = (struct token){ TOKEN_PATH, s->p, path, s->at };
 	else if (name >= word && name > 0)
 		*t = (struct token){ TOKEN_NAME, s->p, name, s->at };
 	else if (word > 0)
-		*t = (struct token){ is_keyword(s->p, word) ? TOKEN_KEYWORD : TOKEN_WORD, s->p, word,
-			             s->at };
+		*t = (struct token){ is_keyword(s->p, word) ? TOKEN_KEYWORD : TOKEN_WORD, s->p,
+			             word, s->at };
 	else if ((*s->p & 0x80) != 0)
 		return scan_fail(ret_error, s->at, "only ASCII may stand outside quotes");
 	else
-		return scan_fail(ret_error, s->at, "no word begins with the character %#04x", *s->p);
+		return scan_fail(ret_error, s->at, "no word begins with the character %#04x",
+		                 *s->p);
 	s->p += t->n;
 	s->at.column += (unsigned)t->n;
 	return true;

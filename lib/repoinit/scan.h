@@ -34,7 +34,7 @@ bool scan_init(struct scanner *s, const char *text, size_t n, struct repoinit_er
 bool scan_next(struct scanner *s, struct token *ret_token, struct repoinit_error *ret_error);
 /* The word's meaning: a quoted text without its quotes and escapes, anything else as it stands. */
 struct bw_str scan_text(const struct token *t, struct arena *arena);
-bool          token_is(const struct token *t, const char *text); /* a keyword or a punctuation mark */
+bool token_is(const struct token *t, const char *text); /* a keyword or a punctuation mark */
 /* A message about the place of t. Always false, so that a caller can return it. */
-__attribute__((format(printf, 3, 4))) bool scan_fail(struct repoinit_error *error,
-                                                     struct repoinit_at at, const char *format, ...);
+__attribute__((format(printf, 3, 4))) bool
+scan_fail(struct repoinit_error *error, struct repoinit_at at, const char *format, ...);

@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_words(const struct repoinit_word *word)
 {
 	for (; word != NULL; word = word->next)
-		if (strlen(word->text.p) != word->text.n || word->at.line == 0 || word->at.column == 0)
+		if (strlen(word->text.p) != word->text.n || word->at.line == 0 ||
+		    word->at.column == 0)
 			abort();
 }
 
@@ -17,7 +18,8 @@ static void check_statement(const struct repoinit_statement *s)
 {
 	switch (s->kind) {
 	case REPOINIT_CREATE_PATH:
-		for (const struct repoinit_segment *at = s->path.segments; at != NULL; at = at->next)
+		for (const struct repoinit_segment *at = s->path.segments; at != NULL;
+		     at = at->next)
 			if (at->name.n == 0 || memchr(at->name.p, '/', at->name.n) != NULL)
 				abort();
 		break;
@@ -30,14 +32,16 @@ static void check_statement(const struct repoinit_statement *s)
 		break;
 	case REPOINIT_SET_ACL:
 		check_words(s->acl.paths);
-		for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next) {
+		for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL;
+		     line = line->next) {
 			check_words(line->privileges);
 			check_words(line->principals);
 		}
 		break;
 	case REPOINIT_SET_PROPERTIES:
 		check_words(s->properties.paths);
-		for (const struct repoinit_property *p = s->properties.lines; p != NULL; p = p->next)
+		for (const struct repoinit_property *p = s->properties.lines; p != NULL;
+		     p = p->next)
 			check_words(p->values);
 		break;
 	}

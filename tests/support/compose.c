@@ -103,7 +103,8 @@ static void read_volumes(struct compose_service *s, const yaml_node_t *list)
 			give_up("%s: no named volume", whole);
 		end = strchr(target + 1, ':');
 		s->volumes[i].source = copy(whole, (size_t)(target - whole));
-		s->volumes[i].target = copy(target + 1, end ? (size_t)(end - target - 1) : strlen(target + 1));
+		s->volumes[i].target =
+			copy(target + 1, end ? (size_t)(end - target - 1) : strlen(target + 1));
 		s->volumes[i].read_only = end != NULL && strcmp(end, ":ro") == 0;
 	}
 }

@@ -26,7 +26,7 @@ struct compose_service {
 	const char            *health[COMPOSE_MAX];      /* without CMD; empty: none */
 	const char            *secrets[COMPOSE_MAX];     /* names, NULL-terminated */
 	struct compose_mount   volumes[COMPOSE_MAX], tmpfs[COMPOSE_MAX]; /* target NULL: the end */
-	struct compose_depends depends[COMPOSE_MAX];     /* service NULL: the end */
+	struct compose_depends depends[COMPOSE_MAX];                     /* service NULL: the end */
 };
 
 struct compose {

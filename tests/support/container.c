@@ -87,9 +87,11 @@ static void make_volume(const struct container_world *world, const struct compos
 		const char *at = strstr(line, "install -d -o ");
 
 		if (at != NULL &&
-		    sscanf(at, "install -d -o %u -g %u -m %o %255s", &uid, &gid, &mode, target) == 4 &&
+		    sscanf(at, "install -d -o %u -g %u -m %o %255s", &uid, &gid, &mode, target) ==
+		            4 &&
 		    strcmp(target, volume->target) == 0)
-			made = mkdir(path, mode) == 0 && chown(path, uid, gid) == 0 && chmod(path, mode) == 0;
+			made = mkdir(path, mode) == 0 && chown(path, uid, gid) == 0 &&
+			       chmod(path, mode) == 0;
 	}
 	if (!made)
 		give_up("Dockerfile: no folder %s for volume %s", volume->target, volume->source);
@@ -140,7 +142,8 @@ static int find_network(const struct container_world *world, const char *name)
 
 void container_world_init(struct container_world *world, const struct compose *compose)
 {
-	*world = (struct container_world){ .root = "/tmp/boardwalk-compose-XXXXXX", .compose = compose };
+	*world = (struct container_world){ .root = "/tmp/boardwalk-compose-XXXXXX",
+		                           .compose = compose };
 	test_process = getpid();
 	if (mkdtemp(world->root) == NULL || chmod(world->root, 0755) != 0)
 		give_up("%s", world->root);
@@ -212,10 +215,12 @@ static void make_etc(const struct container_world *world, const char *network)
 	char                    *hosts = format_text("127.0.0.1 localhost\n");
 
 	for (unsigned i = 0; i < 4; i++)
-		passwd = format_text("%s%s:x:%u:%u::/:/usr/sbin/nologin\n", passwd, users[i], 10000 + i, 10000 + i);
+		passwd = format_text("%s%s:x:%u:%u::/:/usr/sbin/nologin\n", passwd, users[i],
+		                     10000 + i, 10000 + i);
 	for (unsigned i = 0; i < world->compose->n; i++)
 		if (strcmp(world->compose->services[i].network, network) == 0)
-			hosts = format_text("%s127.0.0.1 %s\n", hosts, world->compose->services[i].name);
+			hosts = format_text("%s127.0.0.1 %s\n", hosts,
+			                    world->compose->services[i].name);
 	make_folders("etc");
 	write_file("etc/passwd", passwd);
 	write_file("etc/hosts", hosts);
@@ -245,7 +250,8 @@ static void make_system(const struct container_world *world, const char *network
 static void make_own(const struct container_world *world, const struct compose_service *s)
 {
 	for (const struct compose_mount *v = s->volumes; v->target != NULL; v++)
-		lay(format_text("%s/volumes/%s", world->root, v->source), v->target + 1, v->read_only);
+		lay(format_text("%s/volumes/%s", world->root, v->source), v->target + 1,
+		    v->read_only);
 	for (const struct compose_mount *t = s->tmpfs; t->target != NULL; t++) {
 		make_folders(t->target + 1);
 		if (mount("tmpfs", t->target + 1, "tmpfs", MS_NOSUID | MS_NODEV, t->source) != 0)
@@ -254,7 +260,7 @@ static void make_own(const struct container_world *world, const struct compose_s
 	for (const char *const *secret = s->secrets; *secret != NULL; secret++) {
 		make_folders("run/secrets");
 		lay(format_text("%s/secrets/%s", world->root, *secret),
-		     format_text("run/secrets/%s", *secret), true);
+		    format_text("run/secrets/%s", *secret), true);
 	}
 }
 
@@ -262,13 +268,14 @@ static void enter(const struct container_world *world, const struct compose_serv
 {
 	char *root = format_text("%s/mnt", world->root);
 
-	if (setns(find_network(world, s->network), CLONE_NEWNET) != 0 || unshare(CLONE_NEWNS) != 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	if (setns(find_network(world, s->network), CLONE_NEWNET) != 0 ||
+	    unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    mount("root", root, "tmpfs", 0, "mode=755") != 0 || chdir(root) != 0)
 		give_up("namespaces of %s", s->name);
 	make_system(world, s->network);
 	make_own(world, s);
-	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+	if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 ||
+	    chdir("/") != 0)
 		give_up("the root of %s", s->name);
 	if (s->read_only && mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL) != 0)
 		give_up("read-only");
@@ -277,7 +284,8 @@ static void enter(const struct container_world *world, const struct compose_serv
 /* Without capabilities, since the user is not root; with its own environment and the image's. */
 static void become(const struct compose_service *s)
 {
-	if (clearenv() != 0 || putenv((char *)PATH_OF_IMAGE) != 0 || putenv((char *)"LC_ALL=C.UTF-8") != 0)
+	if (clearenv() != 0 || putenv((char *)PATH_OF_IMAGE) != 0 ||
+	    putenv((char *)"LC_ALL=C.UTF-8") != 0)
 		give_up("environment");
 	for (const char *const *variable = s->environment; *variable != NULL; variable++)
 		if (putenv((char *)*variable) != 0)
@@ -323,7 +331,7 @@ pid_t container_start(const struct container_world *world, const struct compose_
 }
 
 pid_t container_call(const struct container_world *world, const struct compose_service *service,
-                     int (*fn)(void *arg), void *arg)
+                     int (*fn)(void *arg), void                                        *arg)
 {
 	pid_t pid;
 
@@ -339,7 +347,7 @@ pid_t container_call(const struct container_world *world, const struct compose_s
 }
 
 pid_t container_call_in_network(const struct container_world *world, const char *network,
-                                int (*fn)(void *arg), void *arg)
+                                int (*fn)(void *arg), void                      *arg)
 {
 	pid_t pid;
 

@@ -26,9 +26,9 @@ bool http_try_open(struct http *http, unsigned port)
 {
 	const struct timeval patience = { .tv_sec = 10 };
 	struct sockaddr_in   to = {
-                .sin_family = AF_INET,
-                .sin_port = htons((unsigned short)port),
-                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		  .sin_family = AF_INET,
+		  .sin_port = htons((unsigned short)port),
+		  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	int one = 1;
 
@@ -245,7 +245,8 @@ void http_ask(struct http *http, const char *method, const char *path, const cha
               struct http_response *ret)
 {
 	char *basic = http_basic(credentials), *request;
-	int   n = asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", method, path, basic);
+	int   n = asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", method, path,
+	                   basic);
 
 	if (n < 0)
 		give_up("asprintf");

@@ -13,9 +13,9 @@ struct http { /* one connection, kept alive until it is closed */
 };
 
 struct http_response {
-	int    status; /* 0: the connection ended before a whole response */
+	int    status;          /* 0: the connection ended before a whole response */
 	char   head[16 * 1024]; /* status line and fields as they came, NUL-terminated */
-	char  *body;   /* heap, NUL-terminated behind size */
+	char  *body;            /* heap, NUL-terminated behind size */
 	size_t size;
 };
 

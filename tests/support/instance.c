@@ -133,7 +133,8 @@ static void copy_bundle(const struct test_instance *i, const char *folder, const
 	free(to);
 }
 
-static void install_files(const struct test_instance *i, const struct test_instance_options *options)
+static void install_files(const struct test_instance         *i,
+                          const struct test_instance_options *options)
 {
 	char *folder = format_text("%s/bin", i->root);
 
@@ -192,7 +193,7 @@ static void add_environment(const struct test_instance_options *options)
 }
 
 /* In the child: becomes the supervisor. Its output is the pipe, its log a file. */
-__attribute__((noreturn)) static void run_up(const struct test_instance *i,
+__attribute__((noreturn)) static void run_up(const struct test_instance         *i,
                                              const struct test_instance_options *options, int out)
 {
 	char       *program = format_text("%s/bin/boardwalk", i->root);
@@ -201,7 +202,8 @@ __attribute__((noreturn)) static void run_up(const struct test_instance *i,
 	char       *log_file = format_text("%s/log", i->root);
 	char       *port = format_text("%u", i->port);
 	int         log = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	const char *arguments[16] = { program, "up", "--data", i->data, "--port", port, "--config", config };
+	const char *arguments[16] = { program,  "up", "--data",   i->data,
+		                      "--port", port, "--config", config };
 	size_t      n = 8;
 
 	if (options == NULL || !options->without_demo) {
@@ -326,7 +328,8 @@ void test_instance_stop(struct test_instance *i)
 
 /* ---- the command line ---- */
 
-static void run_command(const struct test_instance *i, const char *const *arguments, int in, int out)
+static void run_command(const struct test_instance *i, const char *const *arguments, int in,
+                        int out)
 {
 	char       *program = format_text("%s/bin/boardwalk", i->root);
 	const char *argv[32] = { program };
@@ -337,7 +340,8 @@ static void run_command(const struct test_instance *i, const char *const *argume
 	argv[n++] = "--data";
 	argv[n++] = i->data;
 	unsetenv("DATABASE_URL");
-	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
+	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(out, STDERR_FILENO) < 0)
 		_exit(127);
 	execv(program, (char *const *)argv);
 	_exit(127);
@@ -417,7 +421,8 @@ void test_instance_password(const struct test_instance *i, const char *user, con
 
 	/* Fails if the user is there already, which is as well. */
 	test_instance_cli(i, NULL, NULL, (const char *[]){ "user", "add", user, NULL });
-	if (test_instance_cli(i, line, &output, (const char *[]){ "user", "passwd", user, NULL }) != 0) {
+	if (test_instance_cli(i, line, &output, (const char *[]){ "user", "passwd", user, NULL }) !=
+	    0) {
 		fputs(output, stderr);
 		give_up("passwd failed");
 	}

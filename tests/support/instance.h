@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 struct test_instance {
-	char     root[64];      /* everything is below it; removed by test_instance_stop */
+	char     root[64]; /* everything is below it; removed by test_instance_stop */
 	char     data[256];
-	unsigned port;          /* of the gateway; management is port + 1 */
-	char     password[64];  /* of admin */
+	unsigned port;            /* of the gateway; management is port + 1 */
+	char     password[64];    /* of admin */
 	char     credentials[80]; /* "admin:PASSWORD" */
 	pid_t    supervisor;
 };
@@ -21,9 +21,9 @@ struct test_instance_options {
 	const char        *config; /* YAML instead of the demo's; NULL: the demo's */
 	const char        *data;   /* the data folder, below root if not absolute; NULL: "data" */
 	const char *const *environment; /* "NAME=value" ..., NULL-terminated, added; may be NULL */
-	const char        *bundle; /* one of tests/support/bundles besides the demo's; may be NULL */
-	bool               without_demo; /* neither its bundle nor its content */
-	bool               ordinary;     /* as user nobody, if the test runs as root */
+	const char *bundle;       /* one of tests/support/bundles besides the demo's; may be NULL */
+	bool        without_demo; /* neither its bundle nor its content */
+	bool        ordinary;     /* as user nobody, if the test runs as root */
 };
 
 /* Starts and waits until it is ready. options: NULL for the demo. */
@@ -33,7 +33,7 @@ void test_instance_start(struct test_instance *ret, const struct test_instance_o
 void test_instance_prepare(struct test_instance *ret, const struct test_instance_options *options);
 bool test_instance_up(struct test_instance *i, const struct test_instance_options *options);
 /* Ends it and waits for its end; the exit code of `up`. Twice is fine (then 0). */
-int  test_instance_end(struct test_instance *i);
+int test_instance_end(struct test_instance *i);
 /* The end, and its files go as well. */
 void test_instance_stop(struct test_instance *i);
 
@@ -42,18 +42,18 @@ pid_t test_instance_pid(const struct test_instance *i, const char *name);
 /* The gateway's workers, at most max of them; how many there are. */
 size_t test_instance_workers(const struct test_instance *i, pid_t *ret_pids, size_t max);
 /* Waits until that process has another pid than before and /health/ready is 200. False after limit_ms. */
-bool  test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,
-                              unsigned limit_ms);
+bool test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,
+                             unsigned limit_ms);
 /* Runs `boardwalk ARGUMENTS... --data DATA` (NULL-terminated) with input on standard input. Returns
  * the exit code; *ret_output (may be NULL): stdout and stderr together, heap. */
-int   test_instance_cli(const struct test_instance *i, const char *input, char **ret_output,
-                        const char *const *arguments);
+int test_instance_cli(const struct test_instance *i, const char *input, char **ret_output,
+                      const char *const *arguments);
 /* `boardwalk repoinit -` with that script; a failure ends the test. */
-void  test_instance_repoinit(const struct test_instance *i, const char *script);
+void test_instance_repoinit(const struct test_instance *i, const char *script);
 /* Gives a user, made if necessary, that password. */
-void  test_instance_password(const struct test_instance *i, const char *user, const char *password);
+void test_instance_password(const struct test_instance *i, const char *user, const char *password);
 /* Whether text stands in the instance's log. */
-bool  test_instance_logged(const struct test_instance *i, const char *text);
+bool test_instance_logged(const struct test_instance *i, const char *text);
 /* What /proc/PID/status says behind "field:", without the blanks before it; "" if there is no such
  * process or field. Borrowed until the next call. */
 const char *test_process_status(pid_t pid, const char *field);

@@ -20,7 +20,7 @@
 #define CHANGES 1000
 #endif
 
-static const char *const workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
+static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
 static const struct test_instance_options two_workers = { .environment = workers_two };
 
 /* Asks on every connection; how many answers are that body. */
@@ -40,8 +40,8 @@ static unsigned count_answers(struct http *connections, const char *path, const 
 }
 
 /* Whether all connections give that answer within the time, counted from now. */
-static bool all_soon(struct http *connections, const char *path, const char *credentials, int status,
-                     const char *body)
+static bool all_soon(struct http *connections, const char *path, const char *credentials,
+                     int status, const char *body)
 {
 	unsigned long long limit = test_now_ms() + SOON_MS;
 
@@ -69,26 +69,42 @@ static const struct change {
 	const char *name, *script, *who, *cells[3], *body;
 	int         status;
 } changes[] = {
-	{ "a child is added", "create path /content/dam/six\n", "admin",
-	  { "/test/auth", "/bin/test/auth", "/content/test/auth" }, "Hello admin the dam count is 6", 200 },
-	{ "the reader sees it as well", "", "reader",
-	  { "/test/auth", "/bin/test/auth", "/content/test/auth" }, "Hello reader the dam count is 4",
+	{ "a child is added",
+	  "create path /content/dam/six\n",
+	  "admin",
+	  { "/test/auth", "/bin/test/auth", "/content/test/auth" },
+	  "Hello admin the dam count is 6",
+	  200 },
+	{ "the reader sees it as well",
+	  "",
+	  "reader",
+	  { "/test/auth", "/bin/test/auth", "/content/test/auth" },
+	  "Hello reader the dam count is 4",
 	  200 },
 	{ "an entry against the reader is taken away",
-	  "set ACL on /content/dam/four\n  remove * for reader\nend\n", "reader",
-	  { "/test/auth", "/bin/test/auth", "/content/test/auth" }, "Hello reader the dam count is 5",
+	  "set ACL on /content/dam/four\n  remove * for reader\nend\n",
+	  "reader",
+	  { "/test/auth", "/bin/test/auth", "/content/test/auth" },
+	  "Hello reader the dam count is 5",
 	  200 },
 	{ "one is added",
-	  "set ACL on /content/dam/one\n  deny jcr:read for reader\nend\n", "reader",
-	  { "/test/auth", "/bin/test/auth", "/content/test/auth" }, "Hello reader the dam count is 4",
+	  "set ACL on /content/dam/one\n  deny jcr:read for reader\nend\n",
+	  "reader",
+	  { "/test/auth", "/bin/test/auth", "/content/test/auth" },
+	  "Hello reader the dam count is 4",
 	  200 },
 	{ "the message changes",
-	  "set properties on /var/test/serviceuser\n  set message to \"something else\"\nend\n", NULL,
+	  "set properties on /var/test/serviceuser\n  set message to \"something else\"\nend\n",
+	  NULL,
 	  { "/test/serviceuser", "/bin/test/serviceuser", "/content/test/serviceuser" },
-	  "Hello servlettest the message is something else", 200 },
+	  "Hello servlettest the message is something else",
+	  200 },
 	{ "a page loses its readers",
-	  "set ACL on /content/test\n  remove * for everyone\nend\n", NULL,
-	  { "/content/test/hello", "/content/test/serviceuser", "/content/test/hello/x" }, NULL, 404 },
+	  "set ACL on /content/test\n  remove * for everyone\nend\n",
+	  NULL,
+	  { "/content/test/hello", "/content/test/serviceuser", "/content/test/hello/x" },
+	  NULL,
+	  404 },
 };
 
 Test(change, of_content_and_permissions_is_seen_by_every_worker_soon, .timeout = 120)
@@ -101,15 +117,17 @@ Test(change, of_content_and_permissions_is_seen_by_every_worker_soon, .timeout =
 	open_all(connections, i.port);
 	for (size_t k = 0; k < sizeof(changes) / sizeof(*changes); k++) {
 		const struct change *c = &changes[k];
-		const char          *credentials = c->who == NULL ? NULL
+		const char          *credentials = c->who == NULL                 ? NULL
 		                                   : strcmp(c->who, "admin") == 0 ? i.credentials
 		                                                                  : "reader:secret";
 
-		for (size_t cell = 0; cell < 3; cell++) /* whatever is remembered is remembered by now */
+		for (size_t cell = 0; cell < 3;
+		     cell++) /* whatever is remembered is remembered by now */
 			count_answers(connections, c->cells[cell], credentials, 200, NULL);
 		test_instance_repoinit(&i, c->script);
 		for (size_t cell = 0; cell < 3; cell++)
-			cr_assert(all_soon(connections, c->cells[cell], credentials, c->status, c->body),
+			cr_assert(all_soon(connections, c->cells[cell], credentials, c->status,
+			                   c->body),
 			          "%s: %s", c->name, c->cells[cell]);
 	}
 	close_all(connections);

@@ -22,7 +22,7 @@
 #define PORT 8080u
 
 static struct container_world world;
-static pid_t                  pids[COMPOSE_MAX]; /* by the service's place in the file; 0: not started */
+static pid_t pids[COMPOSE_MAX]; /* by the service's place in the file; 0: not started */
 
 static unsigned place_of(const struct compose_service *s)
 {
@@ -76,7 +76,8 @@ static void start(const struct compose_service *s)
 			if (!is_healthy(needed, 30000))
 				fail_with_log("not healthy", needed->name);
 		} else if (strcmp(d->condition, "service_completed_successfully") == 0) {
-			if (pids[place_of(needed)] > 0 && container_wait(pids[place_of(needed)]) != 0)
+			if (pids[place_of(needed)] > 0 &&
+			    container_wait(pids[place_of(needed)]) != 0)
 				fail_with_log("it failed", needed->name);
 			pids[place_of(needed)] = -1; /* over and done */
 		} else
@@ -104,7 +105,8 @@ static void stop_all(void)
 
 		if (pids[i] > 0 && !last) {
 			kill(pids[i], SIGTERM);
-			cr_assert_eq(container_wait(pids[i]), 0, "%s", world.compose->services[i].name);
+			cr_assert_eq(container_wait(pids[i]), 0, "%s",
+			             world.compose->services[i].name);
 		}
 	}
 	for (unsigned i = 0; i < world.compose->n; i++)
@@ -127,7 +129,8 @@ static int ask_cells(void *arg)
 		{ "/content/test/hello", "Hello World", false },
 		{ "/test/serviceuser", "Hello servlettest the message is Hello World", false },
 		{ "/bin/test/serviceuser", "Hello servlettest the message is Hello World", false },
-		{ "/content/test/serviceuser", "Hello servlettest the message is Hello World", false },
+		{ "/content/test/serviceuser", "Hello servlettest the message is Hello World",
+		  false },
 		{ "/test/auth", "Hello admin the dam count is 5", true },
 		{ "/bin/test/auth", "Hello admin the dam count is 5", true },
 		{ "/content/test/auth", "Hello admin the dam count is 5", true },
@@ -154,7 +157,9 @@ static void check_cells(void)
 	char *secret = read_text("secrets/admin_password"), credentials[128];
 
 	snprintf(credentials, sizeof(credentials), "admin:%s", secret);
-	cr_assert_eq(container_wait(container_call_in_network(&world, "edge", ask_cells, credentials)), 0);
+	cr_assert_eq(
+		container_wait(container_call_in_network(&world, "edge", ask_cells, credentials)),
+		0);
 	free(secret);
 }
 
@@ -187,7 +192,8 @@ static int look_around(void *arg)
 	can |= access("/var/lib/boardwalk/postgresql", F_OK) == 0 ? SEES_FILES : 0;
 	can |= open("/opt/boardwalk/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES : 0;
 	can |= open("/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES : 0;
-	can |= open("/run/boardwalk/auth/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES : 0;
+	can |= open("/run/boardwalk/auth/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES
+	                                                                                : 0;
 	while (status != NULL && fgets(line, sizeof(line), status) != NULL)
 		if (strncmp(line, "CapEff:", 7) == 0 || strncmp(line, "CapPrm:", 7) == 0)
 			can |= strtoull(line + 7, NULL, 16) != 0 ? HAS_RIGHTS : 0;
@@ -197,7 +203,7 @@ static int look_around(void *arg)
 static void check_reach(const char *service, int want)
 {
 	const struct compose_service *s = compose_find(world.compose, service);
-	int                           can = container_wait(container_call(&world, s, look_around, NULL));
+	int can = container_wait(container_call(&world, s, look_around, NULL));
 
 	cr_assert_eq(can, want, "%s: can %d, should %d", service, can, want);
 }
@@ -211,13 +217,15 @@ Test(compose, file_confines_every_service)
 		const struct compose_service *s = &c->services[i];
 		bool                          edge = strcmp(s->name, "gateway") == 0;
 
-		cr_assert(s->read_only && s->no_capabilities && s->no_new_privileges && s->has_init, "%s", s->name);
+		cr_assert(s->read_only && s->no_capabilities && s->no_new_privileges && s->has_init,
+		          "%s", s->name);
 		cr_assert_str_eq(s->network, edge ? "edge" : "data", "%s", s->name);
-		cr_assert(s->health[0] != NULL || strcmp(s->name, "migrate") == 0, "%s: no health check", s->name);
+		cr_assert(s->health[0] != NULL || strcmp(s->name, "migrate") == 0,
+		          "%s: no health check", s->name);
 		cr_assert(!edge || s->secrets[0] == NULL, "the gateway holds a secret");
 		for (unsigned k = 0; k < i; k++) /* migrate and postgres are both the owner's */
-			cr_assert(c->services[k].uid != s->uid || s->uid == 10000, "%s and %s are one user", s->name,
-			          c->services[k].name);
+			cr_assert(c->services[k].uid != s->uid || s->uid == 10000,
+			          "%s and %s are one user", s->name, c->services[k].name);
 	}
 }
 

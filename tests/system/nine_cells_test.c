@@ -87,7 +87,8 @@ static void check_row(const struct test_instance *i, struct http *http, const st
 	const char          *field;
 
 	http_ask(http, "GET", row->path, credentials_of(i, row->who), &r);
-	cr_assert_eq(r.status, row->status, "GET %s as %d: %d, %s", row->path, row->who, r.status, r.body);
+	cr_assert_eq(r.status, row->status, "GET %s as %d: %d, %s", row->path, row->who, r.status,
+	             r.body);
 	if (row->body != NULL)
 		cr_assert_str_eq(r.body, row->body, "GET %s as %d", row->path, row->who);
 	field = http_field(&r, "WWW-Authenticate");
@@ -110,9 +111,11 @@ static void check_methods(const struct test_instance *i, struct http *http, cons
 	http_ask(http, "OPTIONS", path, i->credentials, &options);
 	cr_assert_eq(head.status, 200, "HEAD %s: %d", path, head.status);
 	cr_assert_eq(head.size, 0, "HEAD %s has a body", path);
-	cr_assert_eq(strtoul(http_field(&head, "Content-Length"), NULL, 10), get.size, "HEAD %s", path);
+	cr_assert_eq(strtoul(http_field(&head, "Content-Length"), NULL, 10), get.size, "HEAD %s",
+	             path);
 	cr_assert_eq(post.status, 405, "POST %s: %d", path, post.status);
-	cr_assert(http_field(&post, "Allow") != NULL && strstr(http_field(&post, "Allow"), "GET") != NULL,
+	cr_assert(http_field(&post, "Allow") != NULL &&
+	                  strstr(http_field(&post, "Allow"), "GET") != NULL,
 	          "POST %s: Allow", path);
 	cr_assert_eq(options.status, 200, "OPTIONS %s: %d", path, options.status);
 	cr_assert_not_null(http_field(&options, "Allow"), "OPTIONS %s", path);
@@ -129,7 +132,8 @@ static void check_health(const struct test_instance *i)
 
 	for (size_t k = 0; k < 3; k++) {
 		http_ask_once(i->port + 1, "GET", paths[k], NULL, &r);
-		cr_assert_eq(r.status, 200, "%s on the management listener: %d", paths[k], r.status);
+		cr_assert_eq(r.status, 200, "%s on the management listener: %d", paths[k],
+		             r.status);
 		http_response_done(&r);
 		http_ask_once(i->port, "GET", paths[k], i->credentials, &r);
 		cr_assert_eq(r.status, 404, "%s on the public listener: %d", paths[k], r.status);

@@ -34,7 +34,8 @@ static bool serves_again(const struct test_instance *i, unsigned limit_ms)
 		same = strcmp(r.body, "Hello admin the dam count is 5") == 0;
 		cr_assert(status == 0 || status == 503 || status == 504 || (status == 200 && same),
 		          "%d: %s", status, r.body);
-		cr_assert(status != 503 || http_field(&r, "Retry-After") != NULL, "503 without Retry-After");
+		cr_assert(status != 503 || http_field(&r, "Retry-After") != NULL,
+		          "503 without Retry-After");
 		http_response_done(&r);
 		if (status == 200)
 			return true;
@@ -62,7 +63,8 @@ Test(recovery, each_process_killed_is_replaced_and_the_others_stay, .timeout = 1
 		for (size_t other = 0; other < N; other++)
 			if (other != k)
 				cr_assert_eq(test_instance_pid(&i, names[other]), pids[other],
-				             "%s was restarted because of %s", names[other], names[k]);
+				             "%s was restarted because of %s", names[other],
+				             names[k]);
 	}
 	cr_assert_eq(test_instance_end(&i), 0);
 	test_instance_stop(&i);

@@ -173,7 +173,8 @@ static char *proc_field(pid_t pid, const char *name)
 	in = fopen(path, "re");
 	while (in != NULL && value == NULL && fgets(line, sizeof(line), in) != NULL)
 		if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':') {
-			value = strdup(line + strlen(name) + 1 + strspn(line + strlen(name) + 1, " \t"));
+			value = strdup(line + strlen(name) + 1 +
+			               strspn(line + strlen(name) + 1, " \t"));
 			value[strcspn(value, "\n")] = '\0';
 		}
 	if (in != NULL)
@@ -200,7 +201,8 @@ static bool has_no_core(pid_t pid)
 	in = fopen(path, "re");
 	while (in != NULL && fgets(line, sizeof(line), in) != NULL)
 		if (strncmp(line, "Max core file size", 18) == 0)
-			none = strtoul(line + 18, NULL, 10) == 0 && strstr(line, "unlimited") == NULL;
+			none = strtoul(line + 18, NULL, 10) == 0 &&
+			       strstr(line, "unlimited") == NULL;
 	if (in != NULL)
 		fclose(in);
 	return none;
@@ -294,7 +296,8 @@ static char ask_postgres(const char *socket_path, const char *role, const char *
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct passwd     *pw = getpwnam(user);
 
-	if (pw == NULL || setgroups(0, NULL) != 0 || setgid(pw->pw_gid) != 0 || setuid(pw->pw_uid) != 0)
+	if (pw == NULL || setgroups(0, NULL) != 0 || setgid(pw->pw_gid) != 0 ||
+	    setuid(pw->pw_uid) != 0)
 		return '?';
 	strcpy(to.sun_path, socket_path);
 	message[5] = 3; /* protocol 3.0 */
@@ -306,7 +309,8 @@ static char ask_postgres(const char *socket_path, const char *role, const char *
 	message[4] = 0;
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0)
 		return 'c';
-	if (send(fd, message, n, MSG_NOSIGNAL) != (ssize_t)n || recv(fd, answer, 9, MSG_WAITALL) != 9)
+	if (send(fd, message, n, MSG_NOSIGNAL) != (ssize_t)n ||
+	    recv(fd, answer, 9, MSG_WAITALL) != 9)
 		return '?';
 	close(fd);
 	return answer[0];
@@ -347,9 +351,15 @@ Test(setup, the_database_lets_in_each_user_as_its_own_role_and_the_gateways_neve
 {
 	static const char *const users[] = { "boardwalk", "boardwalk-auth", "boardwalk-repo",
 		                             "boardwalk-gateway", "nobody" };
-	static const char *const roles[] = { "boardwalk", "boardwalk_auth", "boardwalk_repo",
-		                             "boardwalk-gateway", "boardwalk_gateway", "postgres", "root",
-		                             "pg_read_all_data", "nobody" };
+	static const char *const roles[] = { "boardwalk",
+		                             "boardwalk_auth",
+		                             "boardwalk_repo",
+		                             "boardwalk-gateway",
+		                             "boardwalk_gateway",
+		                             "postgres",
+		                             "root",
+		                             "pg_read_all_data",
+		                             "nobody" };
 	struct test_instance     i;
 	char                     socket_path[108];
 
@@ -361,8 +371,8 @@ Test(setup, the_database_lets_in_each_user_as_its_own_role_and_the_gateways_neve
 		for (size_t r = 0; r < sizeof(roles) / sizeof(*roles); r++) {
 			char answer = ask_as(socket_path, roles[r], users[u]);
 
-			cr_assert_eq(answer, u == r && u < 3 ? 'R' : 'E', "user %s as role %s: %c", users[u],
-			             roles[r], answer);
+			cr_assert_eq(answer, u == r && u < 3 ? 'R' : 'E', "user %s as role %s: %c",
+			             users[u], roles[r], answer);
 		}
 	test_instance_stop(&i);
 }
@@ -373,8 +383,8 @@ static char *fingerprint(const char *folder)
 	char  command[256], *text = calloc(1, 1 << 20);
 	FILE *in;
 
-	snprintf(command, sizeof(command), "find %s -printf '%%p %%s %%T@ %%u %%m\\n' 2>/dev/null | sort",
-	         folder);
+	snprintf(command, sizeof(command),
+	         "find %s -printf '%%p %%s %%T@ %%u %%m\\n' 2>/dev/null | sort", folder);
 	in = popen(command, "re");
 	if (fread(text, 1, (1 << 20) - 1, in) == 0 && ferror(in))
 		cr_assert_fail("%s", folder);
@@ -427,11 +437,13 @@ Test(setup, wrong_configuration_stops_the_start_with_file_and_line, .timeout = 1
 		{ "auth:\n  argon2_ops: many\n", "boardwalk.yaml:2:" },
 		{ "nobody:\n  x: 1\n", "boardwalk.yaml:1:" },
 		{ "boardwalk: [\n", "boardwalk.yaml:" },
-		{ "boardwalk:\n  repoinit: [/nowhere.repoinit]\n", "/nowhere.repoinit: No such file" },
+		{ "boardwalk:\n  repoinit: [/nowhere.repoinit]\n",
+		  "/nowhere.repoinit: No such file" },
 	};
 
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
-		struct test_instance_options options = { .config = rows[k].config, .without_demo = true };
+		struct test_instance_options options = { .config = rows[k].config,
+			                                 .without_demo = true };
 
 		check_refused(&options, rows[k].reason);
 	}
@@ -465,16 +477,19 @@ Test(setup, the_example_of_the_configuration_is_current_and_accepted, .timeout =
 
 	test_instance_prepare(&i, NULL);
 	snprintf(command, sizeof(command),
-	         "%s/bin/boardwalk conf | diff - " BOARDWALK_SOURCE "/conf/boardwalk.yaml >&2", i.root);
+	         "%s/bin/boardwalk conf | diff - " BOARDWALK_SOURCE "/conf/boardwalk.yaml >&2",
+	         i.root);
 	cr_assert_eq(system(command), 0, "boardwalk conf >conf/boardwalk.yaml makes it current");
 	snprintf(command, sizeof(command),
-	         "%s/bin/boardwalk conf >%s/all.yaml && %s/bin/boardwalk status --config %s/all.yaml 2>&1 |"
+	         "%s/bin/boardwalk conf >%s/all.yaml && %s/bin/boardwalk status --config "
+	         "%s/all.yaml 2>&1 |"
 	         " grep -q 'nothing runs'",
 	         i.root, i.root, i.root, i.root);
 	cr_assert_eq(system(command), 0, "boardwalk does not accept it");
 	for (size_t k = 1; k < N_PROCESSES; k++) {
-		snprintf(command, sizeof(command), "%s/bin/boardwalk-%s --config %s/all.yaml --check", i.root,
-		         processes[k], i.root);
+		snprintf(command, sizeof(command),
+		         "%s/bin/boardwalk-%s --config %s/all.yaml --check", i.root, processes[k],
+		         i.root);
 		cr_assert_eq(system(command), 0, "%s does not accept it", processes[k]);
 	}
 	test_instance_stop(&i);
@@ -483,18 +498,18 @@ Test(setup, the_example_of_the_configuration_is_current_and_accepted, .timeout =
 Test(setup, wrong_commands_are_answered_with_usage_and_code_2, .timeout = 60)
 {
 	static const char *const commands[][4] = {
-		{ "frobnicate", NULL },        { "up", "--frobnicate", NULL },
-		{ "up", "operand", NULL },     { "repoinit", NULL },
-		{ "user", "add", NULL },       { "user", "frobnicate", "x", NULL },
+		{ "frobnicate", NULL },         { "up", "--frobnicate", NULL },
+		{ "up", "operand", NULL },      { "repoinit", NULL },
+		{ "user", "add", NULL },        { "user", "frobnicate", "x", NULL },
 		{ "user", "add", "a:b", NULL },
 	};
-	struct test_instance     i;
-	char                    *output;
+	struct test_instance i;
+	char                *output;
 
 	test_instance_prepare(&i, NULL);
 	for (size_t k = 0; k < sizeof(commands) / sizeof(*commands); k++) {
-		cr_assert_eq(test_instance_cli(&i, NULL, &output, commands[k]), 2, "%s %s", commands[k][0],
-		             commands[k][1]);
+		cr_assert_eq(test_instance_cli(&i, NULL, &output, commands[k]), 2, "%s %s",
+		             commands[k][0], commands[k][1]);
 		cr_assert_neq(output[0], '\0');
 		free(output);
 	}
@@ -508,15 +523,21 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed, .timeout = 60
 	static const struct {
 		const char *script, *reason;
 	} rows[] = {
-		{ "create path /content/dam/x\nset ACL on /none\n allow jcr:read for everyone\nend\n", ":2:12: " },
-		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:reed for everyone\nend\n",
+		{ "create path /content/dam/x\nset ACL on /none\n allow jcr:read for "
+		  "everyone\nend\n",
+		  ":2:12: " },
+		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:reed for "
+		  "everyone\nend\n",
 		  ":3:2: " },
-		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:read for noone\nend\n",
+		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:read for "
+		  "noone\nend\n",
 		  ":3:21: " },
-		{ "create path /content/dam/x\nset properties on /none\n set a to b\nend\n", ":3:2: " },
+		{ "create path /content/dam/x\nset properties on /none\n set a to b\nend\n",
+		  ":3:2: " },
 		{ "create path /content/dam/x\ncreate path (no:such) /y\n", ":2:23: " },
 		{ "create path /content/dam/x\ncreate user servlettest\n", ":2:13: " },
-		{ "create path /content/dam/x\ncreate group g\n", ":2:1: 'create group' is not supported" },
+		{ "create path /content/dam/x\ncreate group g\n",
+		  ":2:1: 'create group' is not supported" },
 	};
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;
@@ -525,7 +546,8 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed, .timeout = 60
 
 	test_instance_start(&i, NULL);
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
-		cr_assert_eq(test_instance_cli(&i, rows[k].script, &output, repoinit), 1, "row %zu", k);
+		cr_assert_eq(test_instance_cli(&i, rows[k].script, &output, repoinit), 1, "row %zu",
+		             k);
 		cr_assert_not_null(strstr(output, rows[k].reason), "row %zu: %s", k, output);
 		free(output);
 	}
@@ -539,10 +561,12 @@ Test(setup, repoinit_a_second_time_changes_nothing, .timeout = 60)
 {
 	static const char script[] =
 		"create path (nt:unstructured) /content/again with properties\n"
-		"  set title to \"a title\"\n  set many{Long[]} to 1,2\n  default d{Double} to 1.5\n"
+		"  set title to \"a title\"\n  set many{Long[]} to 1,2\n  default d{Double} to "
+	        "1.5\n"
 		"  set when{Date} to \"2026-11-30T10:00:00+01:00\"\n  set b{Boolean} to true\nend\n"
 		"create service user again\ncreate user someone with password \"a secret\"\n"
-		"set ACL on /content/again\n  remove * for again\n  allow jcr:read,rep:write for again\n"
+		"set ACL on /content/again\n  remove * for again\n  allow jcr:read,rep:write for "
+	        "again\n"
 		"  deny jcr:removeNode for again\nend\n";
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;
@@ -553,7 +577,8 @@ Test(setup, repoinit_a_second_time_changes_nothing, .timeout = 60)
 	cr_assert_str_eq(last_line(output), "standard input: 9 changes");
 	cr_assert_null(strstr(output, "a secret"), "%s", output);
 	free(output);
-	cr_assert_eq(get_status(i.port, "/test/auth", "someone:a secret"), 500, "no right to /content/dam");
+	cr_assert_eq(get_status(i.port, "/test/auth", "someone:a secret"), 500,
+	             "no right to /content/dam");
 	cr_assert_eq(test_instance_cli(&i, script, &output, repoinit), 0, "%s", output);
 	cr_assert_str_eq(last_line(output), "standard input: nothing to change");
 	free(output);

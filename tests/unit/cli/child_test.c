@@ -56,7 +56,8 @@ static void at_once(struct ev_loop *loop, struct ev_timer *watcher, int events)
 
 Test(child, is_restarted_at_once_and_then_after_pauses_that_double, .timeout = 20)
 {
-	static char *const arguments[] = { (char *)"/bin/sh", (char *)"-c", (char *)"exit 7", NULL };
+	static char *const arguments[] = { (char *)"/bin/sh", (char *)"-c", (char *)"exit 7",
+		                           NULL };
 	struct child       child;
 
 	init(&child, arguments);
@@ -108,7 +109,8 @@ static void stop_after(const char *script, int want_signal)
 	cr_assert_eq(child.pid, 0);
 	cr_assert_eq(seen.starts, 1, "it was started again");
 	if (want_signal == 0)
-		cr_assert(WIFEXITED(seen.status) && WEXITSTATUS(seen.status) == 3, "%d", seen.status);
+		cr_assert(WIFEXITED(seen.status) && WEXITSTATUS(seen.status) == 3, "%d",
+		          seen.status);
 	else
 		cr_assert_eq(WTERMSIG(seen.status), want_signal);
 	child_done(&child);

@@ -86,7 +86,8 @@ Test(instance, refuses_folders_it_cannot_use, .init = make_root, .fini = remove_
 	snprintf(link, sizeof(link), "%s/link", root);
 	cr_assert_eq(symlink("/tmp", link), 0);
 	settings.run = link;
-	cr_assert(!instance_make(&instance, &settings), "a run folder that somebody else laid as a link");
+	cr_assert(!instance_make(&instance, &settings),
+	          "a run folder that somebody else laid as a link");
 
 	settings = settings_below_root();
 	settings.data = (char *)"/dev/null";
@@ -103,7 +104,8 @@ Test(instance, refuses_folders_it_cannot_use, .init = make_root, .fini = remove_
 	}
 }
 
-Test(instance, the_foreign_server_needs_a_connection_for_each, .init = make_root, .fini = remove_root)
+Test(instance, the_foreign_server_needs_a_connection_for_each, .init = make_root,
+     .fini = remove_root)
 {
 	struct cli_settings settings = settings_below_root();
 	struct instance     instance;

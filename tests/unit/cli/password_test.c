@@ -17,7 +17,8 @@ Test(password, verifier_is_argon2id_of_the_nfc_at_the_configured_cost)
 {
 	char verifier[PASSWORD_VERIFIER], longest[PASSWORD_MAX + 2];
 
-	cr_assert(password_verifier(&cheap, "ze\xcc\x81ro", 6, verifier)); /* e and a combining accent */
+	cr_assert(password_verifier(&cheap, "ze\xcc\x81ro", 6,
+	                            verifier)); /* e and a combining accent */
 	cr_assert_eq(strncmp(verifier, "$argon2id$v=19$m=8,t=1,p=1$", 27), 0, "%s", verifier);
 	cr_assert(fits(verifier, "z\xc3\xa9ro"));
 	cr_assert(!fits(verifier, "zero"));
@@ -35,7 +36,8 @@ Test(password, random_ones_are_long_and_never_the_same)
 	char *a = password_random(), *b = password_random();
 
 	cr_assert_eq(strlen(a), 24);
-	cr_assert_eq(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"), 24);
+	cr_assert_eq(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
+	             24);
 	cr_assert_str_neq(a, b);
 	free(a);
 	free(b);

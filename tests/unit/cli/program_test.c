@@ -14,8 +14,8 @@ static char folder[64];
 /* Programs that exist and can be run, and two bundles. */
 static void make_files(void)
 {
-	static const char *const names[] = { "boardwalk-gateway", "boardwalk-auth", "boardwalk-repo", "b.so",
-		                             "a.so" };
+	static const char *const names[] = { "boardwalk-gateway", "boardwalk-auth",
+		                             "boardwalk-repo", "b.so", "a.so" };
 
 	strcpy(folder, "/tmp/boardwalk-unit-XXXXXX");
 	cr_assert_not_null(mkdtemp(folder));
@@ -79,7 +79,8 @@ static bool mentions(char *const *list, const char *text)
 	return false;
 }
 
-Test(program, each_child_gets_its_own_database_and_nobody_elses, .init = make_files, .fini = remove_files)
+Test(program, each_child_gets_its_own_database_and_nobody_elses, .init = make_files,
+     .fini = remove_files)
 {
 	static const struct {
 		const char *section, *variable, *own;
@@ -88,7 +89,8 @@ Test(program, each_child_gets_its_own_database_and_nobody_elses, .init = make_fi
 		{ "auth", "AUTH_DATABASE_URL", "secret-of-auth" },
 		{ "repo", "REPO_DATABASE_URL", "secret-of-repo" },
 	};
-	static const char *const secrets[] = { "secret-of-owner", "secret-of-auth", "secret-of-repo" };
+	static const char *const secrets[] = { "secret-of-owner", "secret-of-auth",
+		                               "secret-of-repo" };
 	struct cli               cli = { 0 };
 
 	setenv("DATABASE_URL", "secret-of-owner", 1);
@@ -99,8 +101,8 @@ Test(program, each_child_gets_its_own_database_and_nobody_elses, .init = make_fi
 		cr_assert(program_make(&p, &cli, &instance, rows[i].section));
 		for (size_t k = 0; k < 3; k++)
 			cr_assert_eq(mentions(p.environment, secrets[k]),
-			             rows[i].own != NULL && strcmp(rows[i].own, secrets[k]) == 0, "%s, %s",
-			             rows[i].section, secrets[k]);
+			             rows[i].own != NULL && strcmp(rows[i].own, secrets[k]) == 0,
+			             "%s, %s", rows[i].section, secrets[k]);
 		if (rows[i].own != NULL)
 			cr_assert_str_eq(value_of(p.environment, rows[i].variable), rows[i].own);
 		cr_assert_str_eq(value_of(p.environment, "BOARDWALK_DIE_WITH_PARENT"), "1");
@@ -148,7 +150,8 @@ Test(program, as_one_ordinary_user_nobody_changes_user, .init = make_files, .fin
 	program_done(&p);
 }
 
-Test(program, a_missing_program_or_folder_of_bundles_is_refused, .init = make_files, .fini = remove_files)
+Test(program, a_missing_program_or_folder_of_bundles_is_refused, .init = make_files,
+     .fini = remove_files)
 {
 	struct cli_settings other = settings;
 	struct instance     with = instance;

@@ -19,7 +19,9 @@ Test(settings, defaults_are_those_of_a_local_instance)
 Test(settings, options_go_before_the_environment)
 {
 	const char *scripts[] = { "b", "c" };
-	struct cli  cli = { .data = "/option", .port = "9000", .repoinit = scripts, .n_repoinit = 2 };
+	struct cli  cli = {
+		 .data = "/option", .port = "9000", .repoinit = scripts, .n_repoinit = 2
+	};
 
 	setenv("BOARDWALK_BOARDWALK_DATA", "/environment", 1);
 	setenv("BOARDWALK_BOARDWALK_RUN", "/run-environment", 1);
@@ -37,7 +39,9 @@ Test(settings, options_go_before_the_environment)
 
 Test(settings, ports_and_variables_that_cannot_be_meant_are_refused)
 {
-	static const char *const ports[] = { "", "0", "65535", "-1", "80x", " 80", "99999999999999999999" };
+	static const char *const ports[] = {
+		"", "0", "65535", "-1", "80x", " 80", "99999999999999999999"
+	};
 
 	for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
 		struct cli cli = { .port = ports[i] };

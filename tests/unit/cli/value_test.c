@@ -13,7 +13,8 @@ static char *value_of(const char *line)
 	buf_init(&script_text);
 	buf_init(&value);
 	buf_printf(&script_text, "set properties on /a\nset x%s\nend\n", line);
-	cr_assert_eq(repoinit_parse((char *)buf_data(&script_text), buf_size(&script_text), &script, &error),
+	cr_assert_eq(repoinit_parse((char *)buf_data(&script_text), buf_size(&script_text), &script,
+	                            &error),
 	             0, "%s: %s", line, error.text);
 	value_put(&value, repoinit_first(script)->properties.lines);
 	repoinit_free(script);
@@ -31,7 +32,8 @@ Test(value, has_the_tag_of_its_type_and_json_that_keeps_it)
 		{ " to a,b", "{\"s\":[\"a\",\"b\"]}" },
 		{ " to", "{\"s\":[]}" },
 		{ "{String[]} to a", "{\"s\":[\"a\"]}" },
-		{ " to \"q\\\"b\\\\n\nt\tu\x01 \xc3\xb6\"", "{\"s\":\"q\\\"b\\\\n\\u000at\\u0009u\\u0001 \xc3\xb6\"}" },
+		{ " to \"q\\\"b\\\\n\nt\tu\x01 \xc3\xb6\"",
+		  "{\"s\":\"q\\\"b\\\\n\\u000at\\u0009u\\u0001 \xc3\xb6\"}" },
 		{ "{Long} to 007", "{\"l\":7}" },
 		{ "{Long} to -0", "{\"l\":0}" },
 		{ "{Long} to 9223372036854775807,-9223372036854775808",
@@ -39,8 +41,10 @@ Test(value, has_the_tag_of_its_type_and_json_that_keeps_it)
 		{ "{Double} to -0.0", "{\"d\":\"-0.0\"}" },
 		{ "{Boolean} to true,false", "{\"b\":[true,false]}" },
 		{ "{Date} to 2026-11-30T16:20:05Z", "{\"date\":\"2026-11-30T16:20:05.000Z\"}" },
-		{ "{Date} to \"2026-11-30T16:20:05.1+01:00\"", "{\"date\":\"2026-11-30T16:20:05.100+01:00\"}" },
-		{ "{Date} to \"2026-11-30T16:20:05.123-11:30\"", "{\"date\":\"2026-11-30T16:20:05.123-11:30\"}" },
+		{ "{Date} to \"2026-11-30T16:20:05.1+01:00\"",
+		  "{\"date\":\"2026-11-30T16:20:05.100+01:00\"}" },
+		{ "{Date} to \"2026-11-30T16:20:05.123-11:30\"",
+		  "{\"date\":\"2026-11-30T16:20:05.123-11:30\"}" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -9,7 +9,8 @@
 /* Every statement and every kind of word this version knows. */
 static const char example[] =
 	"# board application\n"
-	"create path (sling:Folder) /boards/public(sling:OrderedFolder)\"/gr\xc3\xb6\xc3\x9f\x65\"\n"
+	"create path (sling:Folder) "
+        "/boards/public(sling:OrderedFolder)\"/gr\xc3\xb6\xc3\x9f\x65\"\n"
 	"create service user bw-indexer, \"b w\"\n"
 	"create user ada with password {argon2id} \"$argon2id$v=19$m=8,t=1,p=1$YWFh$YmJi\"\n"
 	"set ACL on /boards,/boards/public (ACLOptions=ignoreMissingPrincipal)\n"
@@ -36,8 +37,8 @@ static int parse(const char *text, size_t n, struct repoinit_error *error)
 Test(repoinit, counts_the_statements_of_the_example_in_order)
 {
 	static const enum repoinit_kind want[] = {
-		REPOINIT_CREATE_PATH, REPOINIT_CREATE_SERVICE_USER, REPOINIT_CREATE_USER, REPOINIT_SET_ACL,
-		REPOINIT_SET_PROPERTIES,
+		REPOINIT_CREATE_PATH, REPOINIT_CREATE_SERVICE_USER, REPOINIT_CREATE_USER,
+		REPOINIT_SET_ACL,     REPOINIT_SET_PROPERTIES,
 	};
 	struct repoinit_script          *script;
 	const struct repoinit_statement *s;
@@ -100,17 +101,18 @@ Test(repoinit, refuses_what_is_not_utf8_before_anything_else)
 		unsigned    line, column;
 	} rows[] = {
 		{ "create path \xff", 1, 13 },
-		{ "# \xc3\x28\nfrobnicate", 1, 3 },                 /* second octet wrong */
-		{ "# \xc3\xb6\n\xc0\xaf", 2, 1 },                   /* overlong */
-		{ "\xed\xa0\x80", 1, 1 },                           /* surrogate */
-		{ "# \xf4\x90\x80\x80", 1, 3 },                     /* beyond U+10FFFF */
-		{ "create user \"\xe2\x82", 1, 14 },                /* cut */
+		{ "# \xc3\x28\nfrobnicate", 1, 3 },  /* second octet wrong */
+		{ "# \xc3\xb6\n\xc0\xaf", 2, 1 },    /* overlong */
+		{ "\xed\xa0\x80", 1, 1 },            /* surrogate */
+		{ "# \xf4\x90\x80\x80", 1, 3 },      /* beyond U+10FFFF */
+		{ "create user \"\xe2\x82", 1, 14 }, /* cut */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct repoinit_error error = { 0 };
 
-		cr_assert(eq(int, parse(rows[i].text, strlen(rows[i].text), &error), -1), "row %zu", i);
+		cr_assert(eq(int, parse(rows[i].text, strlen(rows[i].text), &error), -1), "row %zu",
+		          i);
 		cr_assert(eq(int, strcmp(error.text, "not UTF-8"), 0), "row %zu", i);
 		cr_assert(eq(uint, error.at.line, rows[i].line), "row %zu", i);
 		cr_assert(eq(uint, error.at.column, rows[i].column), "row %zu", i);
@@ -142,6 +144,7 @@ Test(repoinit, parses_a_list_of_a_hundred_thousand_names, .timeout = 10)
 	buf_printf(&text, "create service user u");
 	for (int i = 0; i < 100000; i++)
 		buf_printf(&text, ",u%d", i);
-	cr_assert(eq(int, parse((char *)buf_data(&text), buf_size(&text), &error), 0), "%s", error.text);
+	cr_assert(eq(int, parse((char *)buf_data(&text), buf_size(&text), &error), 0), "%s",
+	          error.text);
 	buf_done(&text);
 }
