@@ -12,7 +12,7 @@ struct password_pool;
 typedef void (*password_cb)(void *arg, bool ok, const char *verifier);
 
 /* ops, mem: argon2id's cost for new verifiers and for the dummy. Starts the threads, so it comes
- * before the system call filter; takes as long as one hash. */
+ * before the system call filter. */
 struct password_pool *password_pool_new(struct ev_loop *loop, unsigned threads, unsigned queue,
                                         uint64_t ops, uint64_t mem);
 /* Waits for what is being computed; callbacks not yet run are run now, not ok. NULL is fine. */
