@@ -9,7 +9,7 @@
  *
  * Owns: struct conn, from accept to close; the lingering descriptors. Runs in: the loop's stack.
  * Fails with: nothing; a connection that cannot be had is not accepted.
- * Tests: tests/unit/gateway/http_test.c. */
+ * Tests: tests/unit/gateway/http_clients_test.c. */
 #include "http/internal.h"
 
 #include <arpa/inet.h>

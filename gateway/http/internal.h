@@ -27,7 +27,7 @@ struct http_server {
 	h2o_accept_ctx_t               accept;
 	uint64_t                       next_id;
 	bool                           stopping, at_once;
-	unsigned                       in_requests; /* struct bw_req alive */
+	unsigned                       in_requests; /* fibers at work */
 };
 extern struct http_server http_server;
 /* h2o_context_dispose, and what it forgets. */
@@ -71,7 +71,8 @@ void   conn_request_began(struct conn *c, struct http_req *h);
 void   conn_request_ended(struct conn *c);
 /* The client may still be sending when the response is out, and closing on unread octets resets the
  * connection, which can cost the client the response: read on for a while after the close. */
-void                       conn_linger(struct conn *c);
+void conn_linger(struct conn *c);
+
 static inline struct conn *conn_of(const h2o_req_t *h2o)
 {
 	return h2o->conn->callbacks->get_socket(h2o->conn)->on_close.data;

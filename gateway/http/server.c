@@ -172,6 +172,9 @@ static int on_req(h2o_handler_t *self, h2o_req_t *h2o)
 	HTTP_COUNT(requests, 1);
 	if (refusal != NULL) {
 		HTTP_COUNT(refused, 1);
+		if (guard_head_refusal(h2o->input.path.base) == NULL)
+			copy_head(req,
+			          h2o); /* only the body is at fault: the log may say of what */
 		log_info(req->id, "refused: %s (from %s)", refusal->why, req->remote_addr.p);
 		answer(req, refusal->status, true);
 		return 0;

@@ -16,7 +16,7 @@
  * second to answer; data is the next request, which waits.
  *
  * Owns: nothing of its own. Runs in: the loop's stack. Fails with: nothing; a client that cannot be
- * answered is dropped. Tests: tests/unit/gateway/http_test.c, tests/conformance/edge.rows. */
+ * answered is dropped. Tests: tests/unit/gateway/http_test.c, http_clients_test.c. */
 #include "http/internal.h"
 
 #include <assert.h>

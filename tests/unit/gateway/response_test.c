@@ -1,4 +1,4 @@
-/* gateway/response.c: what may be set and when, what is kept back, and the built-in page. */
+/* gateway/response.c: what may be set and when, what is kept back. gateway/page.c: the page. */
 #include "gateway/response.c"
 
 #include "fiber.h"
