@@ -3,7 +3,10 @@
  * Programs and bundle are copied to where the service users reach them, as `./dev run` does. The
  * supervisor is a child of the test and is told to end if the test is gone.
  *
- * Owns: the folder below /tmp and the processes. Runs in: tests. Fails with: abort.
+ * The first start of a data folder is expensive: initdb waits for the disk. So the first instance of a
+ * build leaves a copy of its folder behind, with the demo's content, and later ones begin with that.
+ *
+ * Owns: the folder below /tmp and the processes, /tmp/boardwalk-template-UID. Runs in: tests. Fails with: abort.
  * Tests: tests/system. */
 #include "instance.h"
 
@@ -19,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -152,6 +156,15 @@ static void install_files(const struct test_instance         *i,
 	free(folder);
 }
 
+/* The script lies where an ordinary user reaches it, too. */
+static void install_script(const struct test_instance *i)
+{
+	char *script = format_text("%s/demo.repoinit", i->root);
+
+	copy_file(BOARDWALK_SOURCE "/servlets/demo/demo.repoinit", script);
+	free(script);
+}
+
 static void write_config(const struct test_instance *i, const char *config)
 {
 	char *file = format_text("%s/boardwalk.yaml", i->root);
@@ -181,6 +194,7 @@ void test_instance_prepare(struct test_instance *ret, const struct test_instance
 	         data[0] == '/' ? "" : "/", data);
 	ret->port = find_ports();
 	install_files(ret, options);
+	install_script(ret);
 	write_config(ret, options != NULL ? options->config : NULL);
 }
 
@@ -201,6 +215,7 @@ __attribute__((noreturn)) static void run_up(const struct test_instance         
 	char       *bundles = format_text("%s/bundles", i->root);
 	char       *log_file = format_text("%s/log", i->root);
 	char       *port = format_text("%u", i->port);
+	char       *script = format_text("%s/demo.repoinit", i->root);
 	int         log = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	const char *arguments[16] = { program,  "up", "--data",   i->data,
 		                      "--port", port, "--config", config };
@@ -210,7 +225,7 @@ __attribute__((noreturn)) static void run_up(const struct test_instance         
 		arguments[n++] = "--bundles";
 		arguments[n++] = bundles;
 		arguments[n++] = "--repoinit";
-		arguments[n++] = BOARDWALK_SOURCE "/servlets/demo/demo.repoinit";
+		arguments[n++] = script;
 	}
 	add_environment(options);
 	if (options != NULL && options->ordinary && geteuid() == 0) {
@@ -289,10 +304,94 @@ static void print_log(const struct test_instance *i)
 	free(file);
 }
 
+__attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
+{
+	char   *command;
+	va_list args;
+	bool    done;
+
+	va_start(args, format);
+	if (vasprintf(&command, format, args) < 0)
+		give_up("out of memory");
+	va_end(args);
+	done = system(command) == 0;
+	free(command);
+	return done;
+}
+
+/* What a template was made from: the program, with the migrations in it, and the demo's content. */
+static char *template_key(void)
+{
+	struct stat program, content;
+
+	if (stat(BOARDWALK_BUILD "/cli/boardwalk", &program) != 0 ||
+	    stat(BOARDWALK_SOURCE "/servlets/demo/demo.repoinit", &content) != 0)
+		give_up("what a template is made from");
+	return format_text("%s %lld.%09ld %lld.%09ld\n", BOARDWALK_BUILD,
+	                   (long long)program.st_mtim.tv_sec, program.st_mtim.tv_nsec,
+	                   (long long)content.st_mtim.tv_sec, content.st_mtim.tv_nsec);
+}
+
+static bool has_key(const char *folder, const char *key)
+{
+	char   text[512] = "";
+	char  *file = format_text("%s/key", folder);
+	FILE  *in = fopen(file, "re");
+	size_t n = in != NULL ? fread(text, 1, sizeof(text) - 1, in) : 0;
+
+	if (in != NULL)
+		fclose(in);
+	free(file);
+	return n > 0 && strcmp(text, key) == 0;
+}
+
+/* Starts the instance once for its data, and keeps a copy. The key comes last: it vouches for it. */
+static bool make_template(struct test_instance *i, const char *folder, const char *key)
+{
+	char *file = format_text("%s/key", folder);
+	FILE *out;
+	bool  done = run("rm -rf %s/data %s", folder, file) && test_instance_up(i, NULL) &&
+	            test_instance_end(i) == 0 && run("cp -a %s %s/data", i->data, folder);
+
+	out = done ? fopen(file, "we") : NULL;
+	if (out != NULL)
+		done = fputs(key, out) >= 0 && fclose(out) == 0;
+	free(file);
+	return done;
+}
+
+/* One maker at a time, whoever runs tests beside us. The folder must be ours: /tmp is everybody's. */
+static bool use_template(struct test_instance *i)
+{
+	char       *folder = format_text("/tmp/boardwalk-template-%u", geteuid());
+	char       *lock_file = format_text("%s/lock", folder), *key = template_key();
+	struct stat st;
+	int         lock;
+	bool        done;
+
+	if ((mkdir(folder, 0700) != 0 && errno != EEXIST) || lstat(folder, &st) != 0 ||
+	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		give_up("%s", folder);
+	lock = open(lock_file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock < 0 || flock(lock, LOCK_EX) != 0)
+		give_up("%s", lock_file);
+	done = has_key(folder, key) ? run("cp -a %s/data %s", folder, i->data)
+	                            : make_template(i, folder, key);
+	close(lock);
+	free(key);
+	free(lock_file);
+	free(folder);
+	return done;
+}
+
 void test_instance_start(struct test_instance *ret, const struct test_instance_options *options)
 {
+	bool fresh = options != NULL &&
+	             (options->fresh || options->data != NULL || options->config != NULL ||
+	              options->without_demo || options->ordinary);
+
 	test_instance_prepare(ret, options);
-	if (test_instance_up(ret, options))
+	if ((fresh || use_template(ret)) && test_instance_up(ret, options))
 		return;
 	print_log(ret);
 	test_instance_stop(ret);

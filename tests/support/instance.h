@@ -1,5 +1,5 @@
 /* instance.h - a whole private Boardwalk for a test: own folder below /tmp, own ports, own cluster,
- * the demo's bundle and content. A start takes about a second.
+ * the demo's bundle and content. A start takes about half a second.
  *
  * It ends with the test's process, however that ends. Whatever cannot be done ends the test with a
  * line on stderr, the instance's log and abort(). */
@@ -24,6 +24,7 @@ struct test_instance_options {
 	const char *bundle;       /* one of tests/support/bundles besides the demo's; may be NULL */
 	bool        without_demo; /* neither its bundle nor its content */
 	bool        ordinary;     /* as user nobody, if the test runs as root */
+	bool        fresh; /* a first start, with initdb and all; otherwise from a copy of one */
 };
 
 /* Starts and waits until it is ready. options: NULL for the demo. */

@@ -62,10 +62,11 @@ Test(setup, a_second_start_on_a_folder_is_refused_and_harms_nothing, .timeout = 
 
 Test(setup, two_instances_run_side_by_side, .timeout = 60)
 {
-	struct test_instance a, b;
+	struct test_instance         a, b;
+	struct test_instance_options fresh = { .fresh = true };
 
-	test_instance_start(&a, NULL);
-	test_instance_start(&b, NULL);
+	test_instance_start(&a, &fresh);
+	test_instance_start(&b, &fresh);
 	test_instance_repoinit(&a, "create path /content/dam/only-here\n");
 	cr_assert_str_neq(a.password, b.password);
 	cr_assert_eq(get_status(a.port, "/test/auth", a.credentials), 200);
@@ -265,11 +266,12 @@ static mode_t mode_of(const struct test_instance *i, const char *name, uid_t *re
 
 Test(setup, secrets_are_for_those_who_need_them, .timeout = 60)
 {
-	struct test_instance i;
-	char                 before[64];
-	uid_t                uid;
+	struct test_instance_options fresh = { .fresh = true };
+	struct test_instance         i;
+	char                         before[64];
+	uid_t                        uid;
 
-	test_instance_start(&i, NULL);
+	test_instance_start(&i, &fresh);
 	cr_assert_eq(mode_of(&i, "admin-password", &uid), 0600);
 	cr_assert_eq(uid, geteuid());
 	cr_assert_eq(mode_of(&i, "postgresql", &uid), 0700);
@@ -394,14 +396,15 @@ static char *fingerprint(const char *folder)
 
 Test(setup, the_clusters_of_debian_are_left_alone, .timeout = 60)
 {
-	static const char *const folders[] = { "/etc/postgresql", "/var/lib/postgresql",
-		                               "/etc/postgresql-common" };
-	char                    *before[3], *after;
-	struct test_instance     i;
+	struct test_instance_options fresh = { .fresh = true };
+	static const char *const     folders[] = { "/etc/postgresql", "/var/lib/postgresql",
+		                                   "/etc/postgresql-common" };
+	char                        *before[3], *after;
+	struct test_instance         i;
 
 	for (size_t k = 0; k < 3; k++)
 		before[k] = fingerprint(folders[k]);
-	test_instance_start(&i, NULL);
+	test_instance_start(&i, &fresh);
 	test_instance_stop(&i);
 	for (size_t k = 0; k < 3; k++) {
 		after = fingerprint(folders[k]);
@@ -562,11 +565,11 @@ Test(setup, repoinit_a_second_time_changes_nothing, .timeout = 60)
 	static const char script[] =
 		"create path (nt:unstructured) /content/again with properties\n"
 		"  set title to \"a title\"\n  set many{Long[]} to 1,2\n  default d{Double} to "
-	        "1.5\n"
+		"1.5\n"
 		"  set when{Date} to \"2026-11-30T10:00:00+01:00\"\n  set b{Boolean} to true\nend\n"
 		"create service user again\ncreate user someone with password \"a secret\"\n"
 		"set ACL on /content/again\n  remove * for again\n  allow jcr:read,rep:write for "
-	        "again\n"
+		"again\n"
 		"  deny jcr:removeNode for again\nend\n";
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;
