@@ -3,9 +3,9 @@
 -- Locks and time: new tables only; a few milliseconds. Undo: DROP SCHEMA repo CASCADE.
 --
 -- Everything that writes is a function here, so that the checks and the journal row cannot be
--- forgotten; only the owner may execute them. The role boardwalk_repo reads the tables and may prune
--- the journal, nothing else. After its commit the caller says NOTIFY boardwalk_repo from a transaction of its own:
--- a NOTIFY inside a writing one serialises all commits of the server.
+-- forgotten; only the owner may execute them. The role boardwalk_repo reads the tables and may
+-- prune the journal, nothing else. After its commit the caller says NOTIFY boardwalk_repo from a
+-- transaction of its own: a NOTIFY inside a writing one serialises all commits of the server.
 
 CREATE SCHEMA repo;
 GRANT USAGE ON SCHEMA repo TO boardwalk_repo;
@@ -122,7 +122,8 @@ END $$;
 
 -- Whether one JSON scalar is a value of the type with this tag. Long and Boolean are JSON values,
 -- everything else is text: JSON numbers have no NaN, and jsonb loses -0.
-CREATE FUNCTION repo.scalar_fits(tag text, scalar jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.scalar_fits(tag text, scalar jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	kind text := jsonb_typeof(scalar);
 	txt  text := scalar #>> '{}';
@@ -136,7 +137,8 @@ BEGIN
 	WHEN 'b' THEN kind = 'boolean'
 	WHEN 'd' THEN kind = 'string'
 		AND txt ~ '^([-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|NaN|-?Infinity)$'
-	WHEN 'dec' THEN kind = 'string' AND txt ~ '^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,9})?$'
+	WHEN 'dec' THEN kind = 'string'
+		AND txt ~ '^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,9})?$'
 	WHEN 'date' THEN kind = 'string'
 		AND txt ~ '^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[-+]\d\d:\d\d)$'
 	ELSE kind = 'string'
@@ -179,7 +181,8 @@ END $$;
 CREATE FUNCTION repo.privilege_leaves(names text[]) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	modify CONSTANT text[] := '{rep:addProperties,rep:alterProperties,rep:removeProperties}';
-	write  CONSTANT text[] := modify || '{jcr:addChildNodes,jcr:removeChildNodes,jcr:removeNode}'::text[];
+	write  CONSTANT text[] := modify
+		|| '{jcr:addChildNodes,jcr:removeChildNodes,jcr:removeNode}'::text[];
 	leaves text[] := '{}';
 	name   text;
 BEGIN
@@ -219,7 +222,8 @@ BEGIN
 END $$;
 
 -- a without b. What is left of jcr:all is the list of its present leaves.
-CREATE FUNCTION repo.privilege_minus(a text[], b text[]) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.privilege_minus(a text[], b text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF b = '{jcr:all}' THEN
 		RETURN '{}';
@@ -245,13 +249,14 @@ BEGIN
 	END IF;
 END $$;
 
-CREATE FUNCTION repo.journal_write(kind text, path text, properties text[] DEFAULT '{}') RETURNS void
-LANGUAGE sql AS $$
+CREATE FUNCTION repo.journal_write(kind text, path text, properties text[] DEFAULT '{}')
+RETURNS void LANGUAGE sql AS $$
 	INSERT INTO repo.journal (kind, path, properties) VALUES (kind, path, properties);
 $$;
 
 -- True: created. False: it exists and was not touched, whatever its type.
-CREATE FUNCTION repo.node_create(path text, primary_type text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION repo.node_create(path text, primary_type text) RETURNS boolean
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
 	wanted     CONSTANT text := node_create.path;
@@ -276,7 +281,8 @@ BEGIN
 	END IF;
 	INSERT INTO repo.tree (parent, name, path, position, primary_type)
 		SELECT parent_id, child_name, wanted,
-			coalesce((SELECT max(s.position) FROM repo.tree s WHERE s.parent = parent_id), 0) + 1048576,
+			coalesce((SELECT max(s.position) FROM repo.tree s WHERE s.parent = parent_id), 0)
+				+ 1048576,
 			type
 		ON CONFLICT (path) DO NOTHING RETURNING id INTO new_id;
 	IF new_id IS NULL THEN
@@ -341,7 +347,8 @@ BEGIN
 		RETURN false;
 	END IF;
 	IF NOT props ? name AND EXISTS (SELECT FROM repo.tree t
-			WHERE t.parent = node AND t.path = rtrim(property_set.path, '/') || '/' || property_set.name) THEN
+			WHERE t.parent = node
+			AND t.path = rtrim(property_set.path, '/') || '/' || property_set.name) THEN
 		RAISE EXCEPTION 'a child has this name: "%" of "%"', name, path
 			USING ERRCODE = 'unique_violation';
 	END IF;
@@ -402,8 +409,8 @@ BEGIN
 	RETURN true;
 END $$;
 
--- Adds an entry as Oak's list editor does: merged into the principal's entry of the same kind, taken
--- away from its entry of the opposite kind, else appended. False: nothing changed.
+-- Adds an entry as Oak's list editor does: merged into the principal's entry of the same kind,
+-- taken away from its entry of the opposite kind, else appended. False: nothing changed.
 CREATE FUNCTION repo.ace_append(path text, principal bigint, allow boolean, privileges text[])
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_column

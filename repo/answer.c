@@ -1,7 +1,8 @@
 /* answer.c - what repo agrees to do: find, read and list resources for the bearer of a handle.
  *
- * The gateway is not believed: what a request may see hangs on its handle alone, and that is checked
- * for each message: the MAC (wrong: the connection ends), the connection, the expiry, the number.
+ * The gateway is not believed: what a request may see hangs on its handle alone, and that is
+ * checked for each message: the MAC (wrong: the connection ends), the connection, the expiry, the
+ * number.
  * Owns: the sockets, the handles per connection. Runs in: repo's loop. Logs: each refused handle,
  * once, with its reason; connections. Tests: tests/unit/repo/answer_test.c. */
 #include "answer.h"

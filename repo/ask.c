@@ -1,7 +1,7 @@
 /* ask.c - what every question needs: to find what is known, to wait for what is not, to end.
  *
- * Owns: questions that wait (resource.c ends them when it goes). Runs in: repo's loop. Fails with: see
- * resource.c. Tests: tests/unit/repo/resource_test.c. */
+ * Owns: questions that wait (resource.c ends them when it goes). Runs in: repo's loop. Fails with:
+ * see resource.c. Tests: tests/unit/repo/resource_test.c. */
 #include "fetch.h"
 #include "encode.h"
 #include <base/fatal.h>

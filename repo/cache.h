@@ -1,5 +1,5 @@
-/* cache.h - encoded resources by path, what is known not to exist, and pages of children; bounded in
- * octets, kept as a tree, so that what happens to a node reaches all below it.
+/* cache.h - encoded resources by path, what is known not to exist, and pages of children; bounded
+ * in octets, kept as a tree, so that what happens to a node reaches all below it.
  *
  * An entry is in one of three states. Entries without data stand for ancestors of others, or wait
  * for a fill. A fill is announced before its statement is sent; an invalidation in between makes it
@@ -71,8 +71,9 @@ size_t        cache_bytes(const struct cache *c);
 /* The entry of a path in any state; NULL if there is none. Stays while it has data or fills and
  * nothing is trimmed. */
 struct cache_entry *cache_find(struct cache *c, struct bw_str path);
-/* The same in two steps. Between them, for a batch: each of the passes 1 to 3 asks for the memory that
- * the next one, and at last the finding, looks at. All paths of a batch wait for it together. */
+/* The same in two steps. Between them, for a batch: each of the passes 1 to 3 asks for the memory
+ * that the next one, and at last the finding, looks at. All paths of a batch wait for it
+ * together. */
 uint64_t            cache_hash(const struct cache *c, struct bw_str path);
 struct cache_entry *cache_find_hashed(struct cache *c, struct bw_str path, uint64_t hash);
 void                cache_prefetch(const struct cache *c, uint64_t hash, unsigned pass);

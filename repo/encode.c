@@ -1,7 +1,7 @@
 /* encode.c - rows of PostgreSQL become records, once, at a cache miss.
  *
- * Properties come as JSON, {"title": {"s": "Dam"}, "size": {"l": [1, 2]}}: one member per value, its
- * name the type's tag. They are written sorted by name, values as text.
+ * Properties come as JSON, {"title": {"s": "Dam"}, "size": {"l": [1, 2]}}: one member per value,
+ * its name the type's tag. They are written sorted by name, values as text.
  * Owns: nothing. Runs in: repo's loop. Fails with: BW_EIO. Tests: tests/unit/repo/encode_test.c. */
 #include "encode.h"
 #include <base/fatal.h>

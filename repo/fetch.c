@@ -1,9 +1,9 @@
 /* fetch.c - cache misses: one statement for all that miss the same thing, and what its rows become.
  *
  * Rows that saw a later state of the access control entries than the one in memory are held until
- * the entries have been loaded: a node may be younger than the entry that hides it.
- * What an invalidation has met on the way is shown to those who asked before it, and not kept; those
- * who asked after it get a statement sent after it.
+ * the entries have been loaded: a node may be younger than the entry that hides it. What an
+ * invalidation has met on the way is shown to those who asked before it, and not kept; those who
+ * asked after it get a statement sent after it.
  * Owns: fetches. Runs in: repo's loop. Fails with: pg.h's errors, given to all who wait. Logs rows
  * that cannot be encoded and cycles of types. Tests: tests/unit/repo/resource_test.c. */
 #include "fetch.h"
@@ -109,8 +109,8 @@ static void put_all(struct fetch *f)
 	}
 }
 
-/* The only place where a fetch ends. The fills go first: whoever still lacks something then starts a
- * fetch of his own. Entries with data stay, for nothing is trimmed before the end. */
+/* The only place where a fetch ends. The fills go first: whoever still lacks something then starts
+ * a fetch of his own. Entries with data stay, for nothing is trimmed before the end. */
 static void finish(struct fetch *f, int err)
 {
 	struct resources   *r = f->r;

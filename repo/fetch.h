@@ -1,5 +1,5 @@
-/* fetch.h - questions, and the statements under way that they wait for. For the four files that know
- * struct resources: resource.c, children.c (questions), ask.c (what they share), fetch.c.
+/* fetch.h - questions, and the statements under way that they wait for. For the four files that
+ * know struct resources: resource.c, children.c (questions), ask.c (what they share), fetch.c.
  *
  *    resource.c: question -- unknown path --> fetch_resources / fetch_page
  *                   ^                              | rows
@@ -81,15 +81,16 @@ void fetch_join(struct fetch *f, struct ask *ask);
 /* Entries have been loaded: those held for them go on. err: they end with it instead. */
 void fetch_release_held(struct resources *r, int err);
 
-/* resource.c: from the start; may join another fetch. Ends with err instead, unless that is BW_OK. */
+/* resource.c: from the start; may join another fetch. Ends with err instead, unless that is
+ * BW_OK. */
 void ask_again(struct resources *r, struct ask *ask, int err);
 
 /* ---- questions ---- */
 
 #define ASK_MAX_NAME 255u
 
-/* OVER: the question waits or has ended; whoever is told so returns at once and does not touch the ask
- * any more. */
+/* OVER: the question waits or has ended; whoever is told so returns at once and does not touch the
+ * ask any more. */
 enum ask_step { ASK_GO_ON, ASK_OVER };
 
 /* Each of these ends the question, once, and says OVER. */

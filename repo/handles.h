@@ -1,7 +1,7 @@
 /* handles.h - the resolver handles of one connection: which are open, which have been seen.
  *
- * A handle is good for one opening. Its number, upward from auth, is looked for in a bitmap over the
- * last 2^24 numbers; what is left of that window or has its bit set is closed. */
+ * A handle is good for one opening. Its number, upward from auth, is looked for in a bitmap over
+ * the last 2^24 numbers; what is left of that window or has its bit set is closed. */
 #pragma once
 #include "principals.h"
 

@@ -6,8 +6,8 @@
  * After a crash of the server transaction ids may be given out twice; so a lost connection, too,
  * means to forget. If a reading takes long, or we were stopped, nothing is answered until one has
  * ended: others may be writing.
- * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is newer
- * than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c. */
+ * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is
+ * newer than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c. */
 #include "journal.h"
 #include <base/clock.h>
 #include <base/fatal.h>

@@ -9,7 +9,8 @@
 
 struct journal;
 
-/* Listens, polls and loads for r, from now on. A schema newer than this program ends the process. */
+/* Listens, polls and loads for r, from now on. A schema newer than this program ends the
+ * process. */
 struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
                             unsigned statement_timeout_ms, char *const *search_path,
                             size_t n_search_path, struct resources *r);

@@ -2,7 +2,8 @@
  *
  * A set is looked up by the octets of a handle, whose MAC says that auth wrote them: nobody else
  * chooses what is hashed here. Sets that no open handle uses stay until there are SPARE of them.
- * Owns: the sets. Runs in: repo's loop. Fails with: nothing. Tests: tests/unit/repo/handles_test.c. */
+ * Owns: the sets. Runs in: repo's loop. Fails with: nothing. Tests:
+ * tests/unit/repo/handles_test.c. */
 #include "principals.h"
 #include <base/fatal.h>
 #include <stdlib.h>

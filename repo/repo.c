@@ -1,8 +1,8 @@
 /* repo.c - boardwalk-repo: the content, and who may see it.
  *
- * Holds the right to read the schema repo, as PostgreSQL's role boardwalk_repo, and the key to check
- * resolver handles with. Talks to the gateway, which it does not trust, and to PostgreSQL. Refuses
- * everything but the four messages of answer.c's permit table, and any peer that is not the
+ * Holds the right to read the schema repo, as PostgreSQL's role boardwalk_repo, and the key to
+ * check resolver handles with. Talks to the gateway, which it does not trust, and to PostgreSQL.
+ * Refuses everything but the four messages of answer.c's permit table, and any peer that is not the
  * gateway's user.
  *
  *     gateway ---RESOURCE_*---> answer --> resource --> cache
@@ -12,8 +12,8 @@
  *
  * Until the database has the schema of this program, and the entries are loaded, it does not greet.
  * SIGTERM: reads under way are finished; a second one: at once.
- * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after that
- * per question. Tests: tests/system. */
+ * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after
+ * that per question. Tests: tests/system. */
 #include "answer.h"
 #include "journal.h"
 #include "settings.h"

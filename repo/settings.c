@@ -1,5 +1,6 @@
 /* settings.c - repo's settings: the table that conf.h reads files, environment and --help by.
- * Owns: nothing. Runs in: start-up. Fails with: conf.h's line. Tests: tests/unit/base/conf_test.c. */
+ * Owns: nothing. Runs in: start-up. Fails with: conf.h's line. Tests:
+ * tests/unit/base/conf_test.c. */
 #include "settings.h"
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* connect.c - a connection comes up, prepares its statements, and goes down.
  *
- * Owns: nothing but the state. Runs in: the loop, never blocks, except that libpq looks up a host name
- * in PQconnectStart. Fails with: nothing; it tries again. Logs a loss, and each new reason why it
- * does not come up. Tests: tests/unit/pg/pg_test.c. */
+ * Owns: nothing but the state. Runs in: the loop, never blocks, except that libpq looks up a host
+ * name in PQconnectStart. Fails with: nothing; it tries again. Logs a loss, and each new reason why
+ * it does not come up. Tests: tests/unit/pg/pg_test.c. */
 #include "pg_impl.h"
 #include <base/fatal.h>
 #include <base/log.h>

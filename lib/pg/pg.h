@@ -1,14 +1,14 @@
-/* pg.h - one pipelined, non-blocking connection to PostgreSQL on a libev loop. The only file besides
- * the CLI's that knows libpq (pg.c).
+/* pg.h - one pipelined, non-blocking connection to PostgreSQL on a libev loop. Only this
+ * folder and the CLI know libpq.
  *
  *   DOWN -> CONNECTING -> PREPARING -> UP --(lost, or statement time-out of the server)--> DOWN
  *
  * A connection comes back by itself (back-off 20 ms to 250 ms). Every query ends exactly once, with
  * rows or with an error: BW_EGONE when the connection is or goes down (outcome unknown), BW_EBUSY
- * beyond max_queue, BW_ETIME on statement_timeout, BW_EIO otherwise; SQLSTATE goes to the log, never
- * to a client. All queries of one loop turn leave in one write. Each is its own unit of work: reads
- * share a sync, and those that a neighbour's error aborted are sent again by themselves; a statement
- * that writes has its own sync and ends once its commit is known. */
+ * beyond max_queue, BW_ETIME on statement_timeout, BW_EIO otherwise; SQLSTATE goes to the log,
+ * never to a client. All queries of one loop turn leave in one write. Each is its own unit of work:
+ * reads share a sync, and those that a neighbour's error aborted are sent again by themselves; a
+ * statement that writes has its own sync and ends once its commit is known. */
 #pragma once
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
@@ -48,7 +48,8 @@ unsigned pg_in_flight(const struct pg *pg);
 
 /* rows: borrowed for the call; NULL unless err is BW_OK. */
 typedef void (*pg_rows_cb)(void *arg, int err, const struct pg_rows *rows);
-/* BW_OK: cb runs once, later. BW_E*: it never does. params: as many as the statement has; copied. */
+/* BW_OK: cb runs once, later. BW_E*: it never does. params: as many as the statement has;
+ * copied. */
 int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb,
              void *arg);
 

@@ -1,5 +1,5 @@
-/* pg_impl.h - struct pg, for the files of this folder: pg.c (life, sending), connect.c (coming up and
- * going down), result.c (what comes back). */
+/* pg_impl.h - struct pg, for the files of this folder: pg.c (life, sending), connect.c (coming up
+ * and going down), result.c (what comes back). */
 #pragma once
 #include <libpq-fe.h>
 #include <pg/pg.h>

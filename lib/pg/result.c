@@ -1,8 +1,8 @@
 /* result.c - what the server sends back, matched with what was sent.
  *
  * Each query: its result, then a NULL; each sync: its result, with no NULL behind it.
- * Owns: nothing. Runs in: the loop. Fails with: the query's error. Logs the server's errors with their
- * SQLSTATE. Tests: tests/unit/pg/pg_test.c. */
+ * Owns: nothing. Runs in: the loop. Fails with: the query's error. Logs the server's errors with
+ * their SQLSTATE. Tests: tests/unit/pg/pg_test.c. */
 #include "pg_impl.h"
 #include <base/fatal.h>
 #include <base/log.h>

@@ -88,6 +88,7 @@ static void run(const struct passwd *pw, const char *const *argv)
 /* initdb takes a second: once per user, found again by name, made under a lock. */
 static void make_template(const struct passwd *pw, char *path, size_t size)
 {
+	const char *initdb = POSTGRES_BIN "/initdb";
 	char        lock[128], temporary[128];
 	struct stat st;
 	int         fd;
@@ -101,10 +102,9 @@ static void make_template(const struct passwd *pw, char *path, size_t size)
 	if (stat(path, &st) != 0) {
 		snprintf(temporary, sizeof(temporary), "%s.new", path);
 		run(pw, (const char *const[]){ "/bin/rm", "-rf", temporary, NULL });
-		run(pw,
-		    (const char *const[]){ POSTGRES_BIN "/initdb", "-D", temporary, "-U",
-		                           "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
-		                           "--no-sync", "--no-instructions", NULL });
+		run(pw, (const char *const[]){ initdb, "-D", temporary, "-U", "postgres", "-A",
+		                               "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+		                               "--no-instructions", NULL });
 		if (rename(temporary, path) != 0)
 			die("%s: %s", path, strerror(errno));
 	} else if (st.st_uid != pw->pw_uid) {

@@ -1,16 +1,16 @@
 /* postgres.h - a private PostgreSQL for one test: unix socket only, migrated, gone with the test.
  *
  * Made from a template that initdb writes once per machine and user. Started by root, it runs as
- * the user postgres. Everything that fails here ends the test with a reason. The server dies with the
- * process that started it. */
+ * the user postgres. Everything that fails here ends the test with a reason. The server dies with
+ * the process that started it. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct test_postgres;
 
-/* A running server with the database boardwalk, the roles boardwalk_auth and boardwalk_repo, and all
- * migrations applied. Free with test_postgres_free. */
+/* A running server with the database boardwalk, the roles boardwalk_auth and boardwalk_repo, and
+ * all migrations applied. Free with test_postgres_free. */
 struct test_postgres *test_postgres_new(void);
 /* The same without migrations: an empty database and the roles. */
 struct test_postgres *test_postgres_new_empty(void);

@@ -196,8 +196,9 @@ Test(answer, replayed_after_a_new_connection)
 	end();
 }
 
-/* Whole requests in one read: each is answered, in its order, though its handle is closed before the
- * answer is worked out; and a bad one among them ends the connection, whatever stands before it. */
+/* Whole requests in one read: each is answered, in its order, though its handle is closed before
+ * the answer is worked out; and a bad one among them ends the connection, whatever stands before
+ * it. */
 Test(answer, many_in_one_read)
 {
 	enum { N = 200 };

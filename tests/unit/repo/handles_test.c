@@ -94,7 +94,8 @@ Test(handles, window)
 	cr_assert_eq(open_one(top - HANDLES_WINDOW - 7), BW_ECLOSED, "whose bit is clear");
 	cr_assert_eq(open_one(top - 3ull * HANDLES_WINDOW - 9), BW_ECLOSED);
 	cr_assert_eq(open_one(0), BW_ECLOSED);
-	/* It moves: what was the left end is outside, the bits of the numbers that enter are clear. */
+	/* It moves: what was the left end is outside, the bits of the numbers that enter are
+	 * clear. */
 	cr_assert_eq(open_one(top + 1), BW_OK);
 	cr_assert_eq(open_one(top - HANDLES_WINDOW + 1), BW_ECLOSED);
 	cr_assert_eq(open_one(top + 1 + HANDLES_WINDOW / 2), BW_OK);

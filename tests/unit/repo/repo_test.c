@@ -1,5 +1,5 @@
-/* Under test: the process boardwalk-repo (repo/repo.c), from outside: what it refuses to start with,
- * what it waits for, that it works behind its system call filter, and how it ends. */
+/* Under test: the process boardwalk-repo (repo/repo.c), from outside: what it refuses to start
+ * with, what it waits for, that it works behind its system call filter, and how it ends. */
 #include "world.h"
 #include <fcntl.h>
 #include <pwd.h>
@@ -180,7 +180,8 @@ Test(repo, schema_that_is_too_new)
 
 /* ---- its life ---- */
 
-/* As start-up goes: PostgreSQL is there, the schema comes later; the gateway is greeted only then. */
+/* As start-up goes: PostgreSQL is there, the schema comes later; the gateway is greeted only
+ * then. */
 Test(repo, waits_serves_and_ends)
 {
 	struct test_postgres *db = test_postgres_new_empty();

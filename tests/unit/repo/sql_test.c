@@ -201,7 +201,8 @@ Test(sql, properties)
 	expect("SELECT resource_type IS NULL FROM repo.tree WHERE path = '/a'", "t");
 }
 
-/* The rows of list editing: what there was, what is added, what there is. Principals are u and g. */
+/* The rows of list editing: what there was, what is added, what there is. Principals are u and
+ * g. */
 Test(sql, lists)
 {
 	static const struct {

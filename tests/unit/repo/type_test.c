@@ -1,5 +1,5 @@
-/* Under test: repo/type.c. Chains follow the first search path that has a link, whoever asks; cycles
- * and endless chains end. */
+/* Under test: repo/type.c. Chains follow the first search path that has a link, whoever asks;
+ * cycles and endless chains end. */
 #include <criterion/criterion.h>
 #include <repo/type.h>
 #include <stdio.h>

@@ -331,7 +331,8 @@ void client_settle(struct client *c, uint64_t as_admin)
 {
 	static unsigned marker;
 
-	/* Twice: what the first news have led to, loading super types, is answered before the second. */
+	/* Twice: what the first news have led to, loading super types, is answered before the
+	 * second. */
 	for (int i = 0; i < 2; i++) {
 		char wanted[16], *seen = client_property(c, as_admin, "/", "marker");
 

@@ -80,7 +80,8 @@ void call_done(struct call *call);
 /* Opened by asking for "/": the handle stays open. */
 uint64_t client_login(struct client *c, enum handle_kind kind, uint64_t user,
                       const uint64_t *groups);
-/* The record at path for an open handle: 0 or the error. Its octets stand in call until call_done. */
+/* The record at path for an open handle: 0 or the error. Its octets stand in call until
+ * call_done. */
 int client_read(struct client *c, uint64_t sequence, const char *path, struct call *call,
                 struct record *ret);
 /* The text of a property of path, "?" if it is not there; heap. */
