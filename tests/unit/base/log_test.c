@@ -5,6 +5,7 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/log_ring.c>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -165,8 +166,6 @@ Test(log, levels_above_the_set_one_are_silent)
 
 /* ---- order, and lines that stay whole ---- */
 
-enum { MANY = 20000 };
-
 static void write_many(void *arg)
 {
 	(void)arg;
@@ -200,57 +199,112 @@ Test(log, lines_come_in_order_before_during_and_after_the_thread)
 	cr_assert(p != NULL && strstr(p, "once more") != NULL);
 }
 
-static int access_fd;
+/* ---- many threads ---- */
+
+/* A producer is at most WINDOW lines ahead of the reader, so that nothing is lost. */
+enum { PRODUCERS = 4, MANY = 40000, WINDOW = 2000 };
+
+struct producer {
+	int       id, fd;
+	int       seen; /* lines the reader has seen */
+	pthread_t thread;
+};
+
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t  seen_more = PTHREAD_COND_INITIALIZER;
+
+/* Lengths differ, so that records end at every place of the ring. */
+static int make_line(char line[64], int id, int i)
+{
+	return snprintf(line, 64, "%d %d %.*s\n", id, i, i % 37,
+	                "0123456789012345678901234567890123456789");
+}
 
 static void *write_from_thread(void *arg)
 {
-	char line[64];
+	struct producer *p = arg;
+	char             line[64];
 
 	for (int i = 0; i < MANY; i++) {
-		/* lengths differ, so that records end at every place of the ring */
-		int n = snprintf(line, sizeof(line), "%d %d %.*s\n", *(int *)arg, i, i % 37,
-		                 "0123456789012345678901234567890123456789");
-
-		log_line(access_fd, line, (size_t)n);
+		log_line(p->fd, line, (size_t)make_line(line, p->id, i));
+		pthread_mutex_lock(&seen_lock);
+		while (i - p->seen >= WINDOW)
+			pthread_cond_wait(&seen_more, &seen_lock);
+		pthread_mutex_unlock(&seen_lock);
 	}
 	return NULL;
 }
 
-/* Four producers into a file, three times around the ring: each line whole, each producer's lines
- * in order; what is missing was counted. */
-Test(log, many_threads_do_not_mix_their_lines)
+static void note_seen(struct producer *p)
 {
-	char      name[] = "/tmp/log_test.XXXXXX", line[128], expected[128];
-	int       ids[] = { 0, 1, 2, 3 }, next[] = { 0, 0, 0, 0 };
-	uint64_t  read_lines = 0;
-	pthread_t threads[4];
-	FILE     *in;
+	pthread_mutex_lock(&seen_lock);
+	p->seen++;
+	pthread_cond_broadcast(&seen_more);
+	pthread_mutex_unlock(&seen_lock);
+}
 
-	access_fd = mkstemp(name);
+/* Six times around the ring: each line whole, each producer's lines all there and in order. */
+Test(log, many_threads_do_not_mix_their_lines, .timeout = 60)
+{
+	struct producer producers[PRODUCERS];
+	char            line[128], expected[64];
+	int             out[2];
+	FILE           *in;
+
+	cr_assert(pipe(out) == 0);
+	in = fdopen(out[0], "r");
 	log_init("x", LOG_LEVEL_INFO);
 	log_start();
-	for (int i = 0; i < 4; i++)
-		cr_assert(
-			eq(int, pthread_create(&threads[i], NULL, write_from_thread, &ids[i]), 0));
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	log_stop();
-	in = fopen(name, "r");
-	while (fgets(line, sizeof(line), in) != NULL) {
-		int id, i;
-
-		cr_assert(eq(int, sscanf(line, "%d %d", &id, &i), 2), "%s", line);
-		cr_assert(id >= 0 && id < 4 && i >= next[id] && i < MANY, "%s", line);
-		next[id] = i + 1;
-		snprintf(expected, sizeof(expected), "%d %d %.*s\n", id, i, i % 37,
-		         "0123456789012345678901234567890123456789");
-		cr_assert(eq(str, line, expected));
-		read_lines++;
+	for (int id = 0; id < PRODUCERS; id++) {
+		producers[id] = (struct producer){ .id = id, .fd = out[1] };
+		cr_assert(pthread_create(&producers[id].thread, NULL, write_from_thread,
+		                         &producers[id]) == 0);
 	}
-	cr_assert(eq(u64, read_lines + log_dropped(), 4 * MANY));
-	cr_assert(gt(u64, read_lines, MANY));
-	fclose(in);
-	unlink(name);
+	for (int n = 0; n < PRODUCERS * MANY; n++) {
+		int id;
+
+		cr_assert(fgets(line, sizeof(line), in) != NULL);
+		id = line[0] - '0';
+		cr_assert(id >= 0 && id < PRODUCERS, "%s", line);
+		make_line(expected, id, producers[id].seen);
+		cr_assert(eq(str, line, expected));
+		note_seen(&producers[id]);
+	}
+	for (int id = 0; id < PRODUCERS; id++)
+		pthread_join(producers[id].thread, NULL);
+	log_stop();
+	cr_assert(eq(u64, log_dropped(), 0));
+}
+
+/* Step by step, without the thread, twice around the ring: what is reserved and not yet written is
+ * not taken for a line, whatever lay there before, and holds those behind it back. */
+Test(log, a_record_is_not_read_before_it_is_written)
+{
+	struct record *first, *second;
+	int            null = open("/dev/null", O_WRONLY);
+
+	renew_ring();
+	for (size_t n = 1; atomic_load(&ring.head) < 2 * RING_SIZE; n = n % 301 + 1) {
+		size_t size = sizeof(*first) + n;
+
+		first = reserve(record_space(size));
+		second = reserve(record_space(size));
+		cr_assert(first != NULL && second != NULL);
+		cr_assert(eq(u32, first->size, 0));
+		cr_assert(eq(u32, second->size, 0));
+		second->fd = first->fd = null;
+		memset(second->text, 'y', n);
+		second->size = (uint32_t)size;
+		while (drain_record()) /* a pad at most */
+			cr_assert(ne(ptr, record_at(atomic_load(&ring.tail)), second));
+		cr_assert(eq(ptr, record_at(atomic_load(&ring.tail)), first));
+		memset(first->text, 'x', n);
+		first->size = (uint32_t)size;
+		cr_assert(drain_record());
+		while (drain_record())
+			;
+		cr_assert(eq(u64, atomic_load(&ring.tail), atomic_load(&ring.head)));
+	}
 }
 
 Test(log, a_line_of_any_length_is_cut_to_one)
