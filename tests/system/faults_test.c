@@ -50,9 +50,8 @@ static const struct load_question *demo_questions(const struct test_instance *i)
 		char *basic = http_basic(rows[n].admin ? i->credentials : NULL);
 
 		snprintf(texts[n], sizeof(texts[n]), "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n",
-		         rows[n].path, rows[n].admin ? basic : "");
-		if (rows[n].admin)
-			free(basic);
+		         rows[n].path, basic);
+		free(basic);
 		questions[n] = (struct load_question){ texts[n], rows[n].body };
 	}
 	return questions;
