@@ -72,6 +72,8 @@ static bool take_number(struct handles *h, uint64_t sequence)
 {
 	uint64_t bit = sequence % HANDLES_WINDOW, mask = (uint64_t)1 << bit % 64;
 
+	if (sequence == UINT64_MAX)
+		return false; /* there is no number above it */
 	if (h->seen == NULL)
 		start_window(h, sequence);
 	if (sequence >= h->above) {

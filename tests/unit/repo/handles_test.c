@@ -117,6 +117,7 @@ Test(handles, window)
 	for (uint64_t i = 1; i < 300; i++)
 		cr_assert_eq(open_one(top + 9ull * HANDLES_WINDOW + i), BW_OK);
 	cr_assert_eq(use(top, 1000), BW_OK, "an open one does not fall out of the window");
+	cr_assert_eq(open_one(UINT64_MAX), BW_ECLOSED, "after which all would be new again");
 	cr_assert_eq(open_one(UINT64_MAX - 1), BW_OK);
 	cr_assert_eq(open_one(UINT64_MAX - 1), BW_ECLOSED);
 }
