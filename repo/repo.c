@@ -278,8 +278,10 @@ int main(int argc, char **argv)
 	if (sodium_init() < 0)
 		fatalx("libsodium does not start");
 	load_settings(&repo, file);
-	if (check_only)
+	if (check_only) {
+		repo_settings_done(&repo.settings);
 		return 0;
+	}
 	if (getenv("BOARDWALK_DIE_WITH_PARENT") != NULL)
 		sandbox_die_with_parent();
 	open_sockets(&repo);
