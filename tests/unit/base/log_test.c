@@ -244,7 +244,7 @@ static void note_seen(struct producer *p)
 }
 
 /* Six times around the ring: each line whole, each producer's lines all there and in order. */
-Test(log, many_threads_do_not_mix_their_lines, .timeout = 60)
+Test(log, many_threads_do_not_mix_their_lines)
 {
 	struct producer producers[PRODUCERS];
 	char            line[128], expected[64];
@@ -417,7 +417,7 @@ Test(log, a_stuck_reader_costs_counted_lines_only)
 }
 
 /* The end of the process does not wait for a reader for ever, and later lines block nobody. */
-Test(log, stopping_gives_up_on_a_stuck_reader, .timeout = 20)
+Test(log, stopping_gives_up_on_a_stuck_reader)
 {
 	int      out[2];
 	uint64_t begin;
@@ -436,7 +436,7 @@ Test(log, stopping_gives_up_on_a_stuck_reader, .timeout = 20)
 }
 
 /* The same for a descriptor that says EAGAIN; and one that is read slowly loses nothing. */
-Test(log, a_full_nonblocking_descriptor_is_waited_for, .timeout = 20)
+Test(log, a_full_nonblocking_descriptor_is_waited_for)
 {
 	enum { LINES = 5000 };
 	int   out[2], i;

@@ -173,7 +173,7 @@ static void race_for_stale_file(void)
 	close(result[1]);
 }
 
-Test(unix_socket, of_many_starters_one_wins, .timeout = 60)
+Test(unix_socket, of_many_starters_one_wins)
 {
 	close(unix_listen(path, 0600, 8));
 	for (int round = 0; round < 5; round++)
