@@ -27,6 +27,7 @@
 
 #define TICK_MS       100
 #define HALF_CLOSE_US 1000000u
+#define MANAGEMENT_US 2000000u /* who asks how we are wants to know soon */
 
 struct http_req {
 	h2o_generator_t  generator;
@@ -34,7 +35,8 @@ struct http_req {
 	struct bw_req   *req;
 	struct conn     *conn;
 	struct bw_req   *substitute;  /* the 504 sent in place of req's own response */
-	struct http_req *next, *prev; /* of a queue; NULL: of none */
+	struct queue    *queue;       /* in which it waits; NULL: in none */
+	struct http_req *next, *prev; /* of the queue */
 	uint64_t         due_us;
 	bool             started;  /* head handed to libh2o */
 	bool             sending;  /* h2o_send not taken by the kernel yet */
@@ -49,7 +51,7 @@ struct queue {
 	struct http_req *first, *last;
 };
 
-static struct queue      parked, half_closed;
+static struct queue      parked, parked_management, half_closed;
 static struct loop_timer tick;
 
 static void queue_add(struct queue *q, struct http_req *h, uint64_t duration_us)
@@ -57,6 +59,7 @@ static void queue_add(struct queue *q, struct http_req *h, uint64_t duration_us)
 	if (tick.due_us == 0)
 		loop_timer_link(&tick, TICK_MS);
 	h->due_us = loop_now_us() + duration_us;
+	h->queue = q;
 	h->next = NULL;
 	h->prev = q->last;
 	if (q->last != NULL)
@@ -68,11 +71,10 @@ static void queue_add(struct queue *q, struct http_req *h, uint64_t duration_us)
 
 static void queue_remove(struct http_req *h)
 {
-	struct queue *q;
+	struct queue *q = h->queue;
 
-	if (h->due_us == 0)
+	if (q == NULL)
 		return;
-	q = h == parked.first || h == parked.last ? &parked : &half_closed;
 	if (h->prev != NULL)
 		h->prev->next = h->next;
 	else
@@ -81,15 +83,16 @@ static void queue_remove(struct http_req *h)
 		h->next->prev = h->prev;
 	else
 		q->last = h->prev;
-	h->due_us = 0;
+	h->queue = NULL;
 }
 
 static void set_deadline(struct http_req *h)
 {
-	uint64_t timeout_us = http_server.settings->request_timeout_ms * 1000;
-
 	queue_remove(h);
-	queue_add(&parked, h, timeout_us);
+	if (h->req->management)
+		queue_add(&parked_management, h, MANAGEMENT_US);
+	else
+		queue_add(&parked, h, http_server.settings->request_timeout_ms * 1000);
 	h->req->deadline_us = h->due_us;
 }
 
@@ -301,7 +304,7 @@ static void stopped(struct bw_req *req)
 		send_part(h);
 		return;
 	}
-	if (h->due_us == 0)
+	if (h->queue == NULL)
 		set_deadline(h);
 	watch(h);
 }
@@ -337,24 +340,25 @@ static void answer_late(struct http_req *h)
 	request_abort(req, true);
 }
 
+static void run_due(struct queue *q, uint64_t now_us, void (*end)(struct http_req *h))
+{
+	while (q->first != NULL && q->first->due_us <= now_us) {
+		struct http_req *h = q->first;
+
+		queue_remove(h);
+		end(h);
+	}
+}
+
 static void on_tick(struct loop_timer *t)
 {
 	uint64_t now_us = loop_now_us();
 
-	while (parked.first != NULL && parked.first->due_us <= now_us) {
-		struct http_req *h = parked.first;
-
-		queue_remove(h);
-		answer_late(h);
-	}
-	while (half_closed.first != NULL && half_closed.first->due_us <= now_us) {
-		struct http_req *h = half_closed.first;
-
-		queue_remove(h);
-		drop(h);
-	}
+	run_due(&parked, now_us, answer_late);
+	run_due(&parked_management, now_us, answer_late);
+	run_due(&half_closed, now_us, drop);
 	loop_poke();
-	if (parked.first != NULL || half_closed.first != NULL)
+	if (parked.first != NULL || parked_management.first != NULL || half_closed.first != NULL)
 		loop_timer_link(t, TICK_MS);
 }
 
