@@ -302,6 +302,45 @@ Test(faults, a_stopped_repo_costs_503_at_once_and_no_memory, .timeout = 120)
 	test_instance_stop(&i);
 }
 
+/* ---- the health page ---- */
+
+/* The status that comes in the end, of answers that each come soon. */
+static int ready_becomes(const struct test_instance *i, bool well, unsigned limit_ms)
+{
+	unsigned long long limit = test_now_ms() + limit_ms;
+	int                status;
+
+	do {
+		unsigned long long   asked = test_now_ms();
+		struct http_response r;
+
+		http_ask_once(i->port + 1, "GET", "/health/ready", NULL, &r);
+		status = r.status;
+		http_response_done(&r);
+		cr_expect(lt(u64, test_now_ms() - asked, 2000 + WELL_MS), "the page is stuck");
+	} while ((status == 200) != well && test_now_ms() < limit);
+	return status;
+}
+
+Test(faults, who_asks_whether_we_are_ready_is_not_kept_waiting, .timeout = 60)
+{
+	static const char *const names[] = { "auth", "repo" };
+	struct test_instance     i;
+
+	test_instance_start(&i, NULL);
+	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++) {
+		pid_t pid = test_instance_pid(&i, names[n]);
+		int   status;
+
+		cr_assert(eq(int, kill(pid, SIGSTOP), 0));
+		status = ready_becomes(&i, false, 5000);
+		cr_expect(status == 503 || status == 504, "%s stopped: %d", names[n], status);
+		cr_assert(eq(int, kill(pid, SIGCONT), 0));
+		cr_expect(eq(int, ready_becomes(&i, true, 5000), 200), "%s", names[n]);
+	}
+	test_instance_stop(&i);
+}
+
 /* ---- fairness ---- */
 
 struct sharing {
