@@ -376,6 +376,27 @@ bool instance_make(struct instance *ret, const struct cli_settings *settings)
 	return done;
 }
 
+/* Sockets stay behind when their process has been killed. Whatever is not ours stays, and so do the
+ * folders it is in. */
+void instance_clear_run(const struct instance *instance)
+{
+	static const struct {
+		const char *folder, *socket;
+	} parts[] = { { "auth", "auth.sock" }, { "repo", "repo.sock" }, { "pg", NULL } };
+	char path[SOCKET_PATH + 1];
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (parts[i].socket != NULL) {
+			snprintf(path, sizeof(path), "%s/%s/%s", instance->run, parts[i].folder,
+			         parts[i].socket);
+			unlink(path);
+		}
+		snprintf(path, sizeof(path), "%s/%s", instance->run, parts[i].folder);
+		rmdir(path);
+	}
+	rmdir(instance->run);
+}
+
 void instance_done(struct instance *instance)
 {
 	if (instance->lock >= 0)

@@ -28,6 +28,8 @@ struct instance {
 bool instance_find(struct instance *ret, const struct cli_settings *settings);
 /* The same for `up`: makes the folders with their owners and takes the lock. */
 bool instance_make(struct instance *ret, const struct cli_settings *settings);
+/* For the end of `up`, when nobody uses the sockets any more: removes the run folder. */
+void instance_clear_run(const struct instance *instance);
 void instance_done(struct instance *instance);
 /* Root becomes the owner of the private cluster, for good: it lets nobody else in. */
 bool instance_become_owner(const struct instance *instance);

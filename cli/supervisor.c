@@ -380,6 +380,8 @@ static void supervisor_done(struct supervisor *s)
 		unlink(s->notify_path);
 	}
 	free(s->notify_path);
+	if (s->instance.run != NULL)
+		instance_clear_run(&s->instance);
 	forget_password(s);
 	for (unsigned i = 0; i < N_CHILDREN; i++)
 		program_done(&s->programs[i]);
