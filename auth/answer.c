@@ -1,5 +1,5 @@
 /* answer.c - what auth agrees to do: check a password, or believe a name that needs none, and answer
- * with a resolver handle.
+ * with resolver handles.
  *
  * A question that can be answered from memory is, at once. Otherwise a waiter stands for it until
  * its login or account has come; if the connection goes first, the waiter stays and answers nobody.
@@ -11,6 +11,7 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <wire/server.h>
@@ -22,6 +23,11 @@ static const enum wire_id permit[] = {
 	WIRE_AUTHENTICATE_SERVICE,
 	WIRE_NONE,
 };
+
+/* Of the 16384 octets of a RESOLVER_HANDLE, what is left beside a user's name and the fields' tags
+ * and sizes: 32 handles of up to 51 principals, fewer of larger ones. */
+#define HANDLES_ROOM (16384u - CREDENTIAL_NAME - 16u)
+_Static_assert(HANDLES_ROOM >= HANDLE_MAX, "the largest handle fits");
 
 /* What the gateway is told about every refused login; the reason is for our own log. */
 #define REFUSED       "login refused"
@@ -37,6 +43,7 @@ struct waiter {
 	LIST_ENTRY(waiter) next;   /* of its connection */
 	struct conn         *conn; /* NULL: gone */
 	struct wire_question question;
+	unsigned             count; /* of handles */
 };
 
 /* One gateway worker. */
@@ -54,19 +61,23 @@ static struct answers *answers_of(const struct conn *c)
 
 /* ---- the two kinds of answer ---- */
 
-static void answer_handle(struct conn *c, const struct wire_question *q, struct bw_str user,
-                          const struct mint_identity *who, uint64_t now_us)
+static void answer_handles(struct conn *c, const struct wire_question *q, struct bw_str user,
+                           const struct mint_identity *who, unsigned count, uint64_t now_us)
 {
 	Bw__Wire__ResolverHandle m = BW__WIRE__RESOLVER_HANDLE__INIT;
-	uint8_t                  handle[HANDLE_MAX];
+	uint8_t                  handles[HANDLES_ROOM];
+	uint64_t                 first = c->channel.sequence;
+	size_t                   size;
 
-	log_debug(q->request, "handle %llu of connection %llu for \"%.*s\"",
-	          (unsigned long long)c->channel.sequence, (unsigned long long)c->base.id,
-	          (int)user.n, user.p);
 	m.user.data = (uint8_t *)user.p;
 	m.user.len = user.n;
-	m.handle.data = handle;
-	m.handle.len = mint_handle(&c->channel, answers_of(c)->parts.key, who, now_us, handle);
+	m.count = mint_handles(&c->channel, answers_of(c)->parts.key, who, now_us, count, handles,
+	                       sizeof(handles), &size);
+	m.handles.data = handles;
+	m.handles.len = m.count * size;
+	log_debug(q->request, "handles %llu to %llu of connection %llu for \"%.*s\"",
+	          (unsigned long long)first, (unsigned long long)first + m.count - 1,
+	          (unsigned long long)c->base.id, (int)user.n, user.p);
 	wire_answer(c->base.chan, q, 0, 0, &m.base);
 }
 
@@ -125,7 +136,7 @@ static void answer_login(struct conn *c, const struct wire_question *q, const st
 		refuse(c, q, "login", a->name, BW_ELOGIN,
 		       "it is in more groups than a handle can carry");
 	else
-		answer_handle(c, q, a->name, &a->who, now_us);
+		answer_handles(c, q, a->name, &a->who, 1, now_us);
 }
 
 static void on_login(void *arg, const struct login_result *result)
@@ -178,15 +189,31 @@ static void on_authenticate_basic(struct conn *c, const struct wire_question *q,
 
 /* ---- AUTHENTICATE_ANONYMOUS ---- */
 
-static void on_authenticate_anonymous(struct conn *c, const struct wire_question *q)
+/* The connection is closed if the count is nonsense. */
+static bool is_count(struct conn *c, const struct wire_question *q, unsigned count)
 {
-	answer_handle(c, q, BW_STR("anonymous"), mint_anonymous(), clock_boot_us());
+	char reason[80];
+
+	if (count >= 1 && count <= WIRE_HANDLES)
+		return true;
+	snprintf(reason, sizeof(reason), "asks for %u handles (request %016llx)", count,
+	         (unsigned long long)q->request);
+	wire_chan_close(c->base.chan, reason);
+	return false;
+}
+
+static void on_authenticate_anonymous(struct conn *c, const struct wire_question *q,
+                                      const Bw__Wire__AuthenticateAnonymous *m)
+{
+	if (is_count(c, q, m->count))
+		answer_handles(c, q, BW_STR("anonymous"), mint_anonymous(), m->count,
+		               clock_boot_us());
 }
 
 /* ---- AUTHENTICATE_SERVICE ---- */
 
 static void answer_service(struct conn *c, const struct wire_question *q, const struct account *a,
-                           uint64_t now_us)
+                           unsigned count, uint64_t now_us)
 {
 	const char *why = NULL;
 
@@ -201,18 +228,19 @@ static void answer_service(struct conn *c, const struct wire_question *q, const 
 	if (why != NULL)
 		refuse(c, q, "service login", a->name, BW_ELOGIN, why);
 	else
-		answer_handle(c, q, a->name, &a->who, now_us);
+		answer_handles(c, q, a->name, &a->who, count, now_us);
 }
 
 static void on_service_account(void *arg, int err, const struct account *a)
 {
+	unsigned             count = ((struct waiter *)arg)->count;
 	struct wire_question q;
 	struct conn         *c = waiter_end(arg, &q);
 
 	if (c == NULL)
 		return;
 	if (err == BW_OK)
-		answer_service(c, &q, a, clock_boot_us());
+		answer_service(c, &q, a, count, clock_boot_us());
 	else
 		refuse(c, &q, "service login", BW_STR("?"), err, "PostgreSQL does not answer");
 }
@@ -229,6 +257,8 @@ static void on_authenticate_service(struct conn *c, const struct wire_question *
 	struct waiter        *w;
 	int                   err;
 
+	if (!is_count(c, q, m->count))
+		return;
 	if (user.p == NULL) {
 		refuse(c, q, "service login", bundle, BW_ELOGIN,
 		       "no service user is mapped to this bundle");
@@ -236,12 +266,13 @@ static void on_authenticate_service(struct conn *c, const struct wire_question *
 	}
 	a = accounts_find(parts->accounts, user, now_us);
 	if (a != NULL) {
-		answer_service(c, q, a, now_us);
+		answer_service(c, q, a, m->count, now_us);
 		return;
 	}
 	w = wait_for(c, q, "service login", user);
 	if (w == NULL)
 		return;
+	w->count = m->count;
 	err = accounts_fetch(parts->accounts, user, on_service_account, w);
 	if (err != BW_OK)
 		on_service_account(w, err, NULL);
@@ -259,7 +290,7 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 		on_authenticate_basic(c, q, &m->u->authenticate_basic);
 		break;
 	case WIRE_AUTHENTICATE_ANONYMOUS:
-		on_authenticate_anonymous(c, q);
+		on_authenticate_anonymous(c, q, &m->u->authenticate_anonymous);
 		break;
 	case WIRE_AUTHENTICATE_SERVICE:
 		on_authenticate_service(c, q, &m->u->authenticate_service);

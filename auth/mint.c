@@ -1,4 +1,4 @@
-/* mint.c - makes resolver handles: one connection, one request, 60 seconds.
+/* mint.c - makes resolver handles, each for one connection, one request, 60 seconds.
  * Owns: nothing; the key is auth's. Runs in: the loop. Cannot fail. Tests:
  * tests/unit/auth/mint_test.c. */
 #include "mint.h"
@@ -28,6 +28,19 @@ size_t mint_handle(struct mint_channel *c, const struct handle_key *key,
 
 	memcpy(h.channel, c->channel, HANDLE_CHANNEL);
 	return handle_put(&h, who->principals, key, out);
+}
+
+unsigned mint_handles(struct mint_channel *c, const struct handle_key *key,
+                      const struct mint_identity *who, uint64_t now_us, unsigned count,
+                      uint8_t *out, size_t room, size_t *ret_size)
+{
+	size_t   size = mint_handle(c, key, who, now_us, out);
+	unsigned n = 1;
+
+	for (; n < count && (n + 1) * size <= room; n++)
+		mint_handle(c, key, who, now_us, out + n * size);
+	*ret_size = size;
+	return n;
 }
 
 const struct mint_identity *mint_anonymous(void)

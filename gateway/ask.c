@@ -11,6 +11,7 @@
  * Runs in: the gateway's loop; ask_peer on a request's fiber.
  * Fails with: BW_EGONE while a peer is away. Logs each peer found and lost, not each attempt.
  * Tests: tests/unit/gateway/ask_test.c, tests/system. */
+#include "ahead.h"
 #include "ask_impl.h"
 #include "http/loop.h"
 #include "request.h"
@@ -148,6 +149,7 @@ static void drop(struct peer *p)
 	p->blocked = false;
 	set_greeted(p, false);
 	wire_chan_free(chan);
+	ahead_drop();
 }
 
 static void on_close(struct wire_chan *ch, const char *reason)
@@ -233,6 +235,7 @@ void ask_done(void)
 {
 	drop(&ask.auth);
 	drop(&ask.repo);
+	ahead_done();
 }
 
 /* ---- asking ---- */
@@ -290,6 +293,14 @@ int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 		*ret_sent = true;
 	err = request_park(req, &a.wait);
 	return err == BW_OK ? a.err : err;
+}
+
+int ask_call(enum wire_peer peer, struct wire_call *call, enum wire_id id, uint64_t request,
+             const ProtobufCMessage *m)
+{
+	struct wire_chan *chan = chan_of(peer);
+
+	return chan ? wire_call(chan, call, id, request, m) : BW_EGONE;
 }
 
 int ask_tell(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m)

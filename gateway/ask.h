@@ -23,9 +23,9 @@ bool ask_is_ready(void); /* both have greeted */
  * BW_EBUSY: the hashing pool's queue is full ---- */
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
                            struct bw_resolver *r);
-int ask_authenticate_anonymous(struct bw_req *req, struct bw_resolver *r);
-int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw_str subservice,
-                             struct bw_resolver *r);
+/* For the guest or service user that r stands for, from auth itself: nothing that was fetched ahead
+ * (ahead.h). */
+int ask_handle(struct bw_resolver *r);
 
 /* ---- ask_repo.c: r is minted and opened by its first call; records are copied into the request's
  * arena. BW_EGONE also when the connection that r was minted for is gone ---- */

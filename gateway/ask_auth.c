@@ -1,4 +1,4 @@
-/* ask_auth.c - who is it: the questions to auth. Each is answered with a resolver handle, which the
+/* ask_auth.c - who is it: the questions to auth. Each is answered with resolver handles, which the
  * gateway carries and cannot read as an authority, only as bytes and a sequence number.
  *
  * Owns: nothing; user and handle are copied into the request's arena.
@@ -9,24 +9,43 @@
 #include "resolver.h"
 #include <base/fatal.h>
 
-static int take_handle(void *arg, const struct wire_frame *f)
+void ask_take_handles(const struct wire_frame *f, unsigned asked, struct ask_handles *ret)
 {
-	struct bw_resolver        *r = arg;
-	struct wire_message        m;
-	const ProtobufCBinaryData *user, *handle;
+	struct wire_message             m;
+	const Bw__Wire__ResolverHandle *answer;
+	size_t                          size;
 
 	ask_parse(f, &m);
-	user = &m.u->resolver_handle.user;
-	handle = &m.u->resolver_handle.handle;
-	if (user->len == 0 || handle->len < HANDLE_FIXED + HANDLE_MAC || handle->len > HANDLE_MAX)
-		fatalx("malformed RESOLVER_HANDLE: user of %zu, handle of %zu octets", user->len,
-		       handle->len);
-	r->user = (struct bw_str){ arena_dup(&r->req->arena, user->data, user->len), user->len };
-	r->handle = (struct bw_str){ arena_dup(&r->req->arena, handle->data, handle->len),
-		                     handle->len };
-	r->sequence = handle_sequence(handle->data);
+	answer = &m.u->resolver_handle;
+	size = answer->count > 0 ? answer->handles.len / answer->count : 0;
+	if (answer->user.len == 0 || answer->count > asked || size < HANDLE_FIXED + HANDLE_MAC ||
+	    size > HANDLE_MAX || size * answer->count != answer->handles.len)
+		fatalx("malformed RESOLVER_HANDLE: user of %zu, %u handles of %zu octets",
+		       answer->user.len, answer->count, answer->handles.len);
+	*ret = (struct ask_handles){
+		.user = { (char *)answer->user.data, answer->user.len },
+		.first = answer->handles.data,
+		.size = size,
+		.n = answer->count,
+	};
+}
+
+void ask_set_handle(struct bw_resolver *r, struct bw_str user, const uint8_t *handle, size_t size)
+{
+	r->user = request_dup(r->req, user);
+	r->handle = (struct bw_str){ arena_dup(&r->req->arena, handle, size), size };
+	r->sequence = handle_sequence(handle);
 	/* Auth's channel is closed with repo's, so its answers are for the connection there is now. */
 	r->connection = ask_connection();
+}
+
+static int take_handle(void *arg, const struct wire_frame *f)
+{
+	struct bw_resolver *r = arg;
+	struct ask_handles  h;
+
+	ask_take_handles(f, 1, &h);
+	ask_set_handle(r, h.user, h.first, h.size);
 	return BW_OK;
 }
 
@@ -40,22 +59,26 @@ int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str
 	return ask_peer(WIRE_AUTH, req, WIRE_AUTHENTICATE_BASIC, &m.base, take_handle, r, NULL);
 }
 
-int ask_authenticate_anonymous(struct bw_req *req, struct bw_resolver *r)
+enum wire_id ask_handles_question(union wire_any *m, struct bw_str bundle, struct bw_str subservice,
+                                  unsigned count)
 {
-	Bw__Wire__AuthenticateAnonymous m = BW__WIRE__AUTHENTICATE_ANONYMOUS__INIT;
-
-	m.guest = true;
-	return ask_peer(WIRE_AUTH, req, WIRE_AUTHENTICATE_ANONYMOUS, &m.base, take_handle, r, NULL);
+	if (!bundle.p) {
+		bw__wire__authenticate_anonymous__init(&m->authenticate_anonymous);
+		m->authenticate_anonymous.count = count;
+		return WIRE_AUTHENTICATE_ANONYMOUS;
+	}
+	bw__wire__authenticate_service__init(&m->authenticate_service);
+	m->authenticate_service.bundle = ask_bytes(bundle);
+	m->authenticate_service.has_subservice = subservice.p != NULL;
+	m->authenticate_service.subservice = ask_bytes(subservice);
+	m->authenticate_service.count = count;
+	return WIRE_AUTHENTICATE_SERVICE;
 }
 
-int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw_str subservice,
-                             struct bw_resolver *r)
+int ask_handle(struct bw_resolver *r)
 {
-	Bw__Wire__AuthenticateService m = BW__WIRE__AUTHENTICATE_SERVICE__INIT;
+	union wire_any m;
+	enum wire_id   id = ask_handles_question(&m, r->bundle, r->subservice, 1);
 
-	m.bundle = ask_bytes(bundle);
-	m.has_subservice = subservice.p != NULL;
-	m.subservice = ask_bytes(subservice);
-	m.service = true;
-	return ask_peer(WIRE_AUTH, req, WIRE_AUTHENTICATE_SERVICE, &m.base, take_handle, r, NULL);
+	return ask_peer(WIRE_AUTH, r->req, id, &m.base, take_handle, r, NULL);
 }

@@ -1,7 +1,8 @@
 /* ask_repo.c - the questions to repo, each on behalf of a resolver.
  *
  * The first one carries the whole handle and opens it; later ones, which come only when the one
- * before has ended (a request is one fiber), carry its sequence number.
+ * before has ended (a request is one fiber), carry its sequence number. A handle fetched ahead that
+ * repo refuses then is replaced once.
  *
  * Owns: nothing; records are copied into the request's arena before the fiber runs on.
  * Runs in: the gateway, on a request's fiber; ask_handle_close anywhere on the loop.
@@ -13,6 +14,22 @@
 #include <base/fatal.h>
 
 /* ---- the handle ---- */
+
+/* Where a question has it: whole in the one that opens it, else only its number. */
+struct handle_fields {
+	protobuf_c_boolean  *has;
+	ProtobufCBinaryData *handle;
+	uint64_t            *sequence;
+};
+
+#define HANDLE_FIELDS(m) (&(struct handle_fields){ &(m).has_handle, &(m).handle, &(m).sequence })
+
+static void set_handle(const struct bw_resolver *r, const struct handle_fields *fields)
+{
+	*fields->has = !r->opened;
+	*fields->handle = ask_bytes(r->handle);
+	*fields->sequence = r->sequence;
+}
 
 /* Before each question. */
 static int ready(struct bw_resolver *r)
@@ -30,8 +47,24 @@ static void opened(struct bw_resolver *r)
 	ask_count_handles(+1);
 }
 
+/* A handle that was fetched ahead may have become worthless meanwhile, which is not the request's
+ * fault: another one, from auth itself, replaces it, and the question is asked once more. */
+static int replace(struct bw_resolver *r)
+{
+	r->opened = false;
+	ask_count_handles(-1);
+	r->handle = BW_ABSENT;
+	r->fresh = true;
+	return ready(r);
+}
+
+static bool is_refusal(int err)
+{
+	return err == BW_EEXPIRED || err == BW_ECLOSED || err == BW_EFOREIGN;
+}
+
 /* Asks; on the way the handle becomes an open one if this question has carried it. */
-static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
+static int ask_once(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
                     ask_take_cb take, void *arg)
 {
 	bool first = !r->opened, sent = false;
@@ -45,6 +78,24 @@ static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessa
 		ask_count_handles(-1);
 	}
 	return err;
+}
+
+static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
+                    const struct handle_fields *fields, ask_take_cb take, void *arg)
+{
+	bool ahead = r->ahead && !r->opened;
+	int  err;
+
+	set_handle(r, fields);
+	r->ahead = false;
+	err = ask_once(r, id, m, take, arg);
+	if (!ahead || !is_refusal(err))
+		return err;
+	err = replace(r);
+	if (err != BW_OK)
+		return err;
+	set_handle(r, fields);
+	return ask_once(r, id, m, take, arg);
 }
 
 void ask_handle_close(struct bw_resolver *r)
@@ -101,11 +152,8 @@ int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_
 
 	if (err != BW_OK)
 		return err;
-	m.has_handle = !r->opened;
-	m.handle = ask_bytes(r->handle);
-	m.sequence = r->sequence;
 	m.path = ask_bytes(path);
-	return ask_repo(r, WIRE_RESOURCE_RESOLVE, &m.base, take_found, &found);
+	return ask_repo(r, WIRE_RESOURCE_RESOLVE, &m.base, HANDLE_FIELDS(m), take_found, &found);
 }
 
 int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret)
@@ -116,11 +164,8 @@ int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *r
 
 	if (err != BW_OK)
 		return err;
-	m.has_handle = !r->opened;
-	m.handle = ask_bytes(r->handle);
-	m.sequence = r->sequence;
 	m.path = ask_bytes(path);
-	return ask_repo(r, WIRE_RESOURCE_GET, &m.base, take_found, &found);
+	return ask_repo(r, WIRE_RESOURCE_GET, &m.base, HANDLE_FIELDS(m), take_found, &found);
 }
 
 struct page {
@@ -167,14 +212,11 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 
 	if (err != BW_OK)
 		return err;
-	m.has_handle = !r->opened;
-	m.handle = ask_bytes(r->handle);
-	m.sequence = r->sequence;
 	m.has_after = after.p != NULL;
 	m.after = ask_bytes(after);
 	m.max = max;
 	m.path = ask_bytes(path);
-	err = ask_repo(r, WIRE_RESOURCE_CHILDREN, &m.base, take_page, &page);
+	err = ask_repo(r, WIRE_RESOURCE_CHILDREN, &m.base, HANDLE_FIELDS(m), take_page, &page);
 	if (err != BW_OK)
 		return err;
 	*ret = page.records;

@@ -9,6 +9,7 @@
  * Fails with: what auth and repo say; BW_EINVAL for a path that is not absolute and canonical.
  * Tests: tests/unit/gateway/resolver_test.c. */
 #include "resolver.h"
+#include "ahead.h"
 #include "ask.h"
 #include "bundles.h"
 #include "request.h"
@@ -45,10 +46,8 @@ int resolver_mint(struct bw_resolver *r)
 		return r->failed;
 	switch (r->kind) {
 	case RESOLVER_ANONYMOUS:
-		r->failed = ask_authenticate_anonymous(r->req, r);
-		break;
 	case RESOLVER_SERVICE:
-		r->failed = ask_authenticate_service(r->req, r->bundle, r->subservice, r);
+		r->failed = r->fresh ? ask_handle(r) : ahead_take(r);
 		break;
 	case RESOLVER_USER: /* has no credentials to ask with: those were the authenticator's */
 		r->failed = BW_ESTATE;

@@ -17,6 +17,8 @@ struct bw_resolver {
 	uint64_t            sequence;
 	uint32_t            connection; /* to repo, that the handle was minted for (ask_impl.h) */
 	bool                opened;     /* repo has seen the handle */
+	bool                ahead;      /* the handle was fetched ahead, and repo has not seen it */
+	bool                fresh;      /* asks auth itself: takes none that was fetched ahead */
 	int                 failed;     /* BW_E* of a mint that failed; not tried again */
 	/* Items read once keep their value: a hash table by path. */
 	struct bw_resource **read;

@@ -53,6 +53,7 @@ static const char *probe(struct bw_req *req)
 	struct bw_resolver *r = resolver_new(req, RESOLVER_ANONYMOUS);
 	struct bw_resource *res;
 
+	r->fresh = true; /* it is auth that is probed, too */
 	switch (resolver_mint(r)) {
 	case BW_OK:
 		break;

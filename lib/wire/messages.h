@@ -22,6 +22,7 @@
 #define WIRE_HEADER    36u
 #define WIRE_FRAME_MAX 262144u
 #define WIRE_IDS       128u /* ids are below; sets of ids are 128 bits */
+#define WIRE_HANDLES   32u  /* resolver handles in one answer, at most */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
 enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };

@@ -230,8 +230,8 @@ static int ask_handle(struct liar *l, enum wire_id id, const ProtobufCMessage *m
 		h = &a->m.u->resolver_handle;
 		snprintf(ret->user, sizeof(ret->user), "%.*s", (int)h->user.len,
 		         (char *)h->user.data);
-		memcpy(ret->bytes, h->handle.data, h->handle.len);
-		ret->n = h->handle.len;
+		memcpy(ret->bytes, h->handles.data, h->handles.len);
+		ret->n = h->handles.len;
 		ret->sequence = handle_sequence(ret->bytes);
 	}
 	free(a);
@@ -251,7 +251,7 @@ int liar_guest(struct liar *l, struct liar_handle *ret)
 {
 	Bw__Wire__AuthenticateAnonymous m = BW__WIRE__AUTHENTICATE_ANONYMOUS__INIT;
 
-	m.guest = true;
+	m.count = 1;
 	return ask_handle(l, WIRE_AUTHENTICATE_ANONYMOUS, &m.base, ret);
 }
 
@@ -264,7 +264,7 @@ int liar_service(struct liar *l, const char *bundle, const char *subservice,
 	m.has_subservice = subservice != NULL;
 	if (subservice)
 		m.subservice = text(subservice);
-	m.service = true;
+	m.count = 1;
 	return ask_handle(l, WIRE_AUTHENTICATE_SERVICE, &m.base, ret);
 }
 

@@ -17,19 +17,20 @@ static Bw__Wire__AuthenticateBasic sample_authenticate_basic = {
 };
 static Bw__Wire__AuthenticateAnonymous sample_authenticate_anonymous = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_anonymous__descriptor),
-	.guest = 1,
+	.count = WIRE_HANDLES,
 };
 static Bw__Wire__AuthenticateService sample_authenticate_service = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_service__descriptor),
 	.bundle = SAMPLE_BYTES("boardwalk.demo"),
 	.has_subservice = 1,
 	.subservice = SAMPLE_BYTES("jobs"),
-	.service = 1,
+	.count = 1,
 };
 static Bw__Wire__ResolverHandle sample_resolver_handle = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resolver_handle__descriptor),
 	.user = SAMPLE_BYTES("anonymous"),
-	.handle = SAMPLE_BYTES("\1\2\3 as good as any \0\377"),
+	.count = 2,
+	.handles = SAMPLE_BYTES("\1\2\3 as good \0\377as any two"),
 };
 static Bw__Wire__ResourceResolve sample_resource_resolve = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resource_resolve__descriptor),

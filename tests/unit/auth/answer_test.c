@@ -194,6 +194,63 @@ Test(answer, too_many_groups)
 	cr_assert_eq(basic(&g, &q, "admin", "admin's"), BW_OK);
 }
 
+Test(answer, several_handles)
+{
+	static const unsigned counts[] = { 1, 2, 31, WIRE_HANDLES };
+	uint64_t              next = 0;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		cr_assert_eq(anonymous_count(&g, &q, counts[i]), BW_OK);
+		cr_assert_eq(q.count, counts[i]);
+		cr_assert(i == 0 || q.handle.sequence == next);
+		cr_assert_eq(q.handle.kind, HANDLE_ANONYMOUS);
+		cr_assert_eq(service_count(&g, &q, "demo", NULL, counts[i]), BW_OK);
+		cr_assert_eq(q.count,
+		             counts[i]); /* the first time after a look into the database */
+		cr_assert_str_eq(q.user, "svc");
+		next = q.last + 1;
+	}
+	cr_assert_eq(basic(&g, &q, "reader", "reader's"), BW_OK);
+	cr_assert(q.count == 1 && q.handle.sequence == next);
+}
+
+Test(answer, wrong_number_of_handles_costs_the_connection)
+{
+	static const unsigned counts[] = { 0, WIRE_HANDLES + 1, UINT32_MAX };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		cr_assert_eq(anonymous_count(&g, &q, counts[i]), BW_EGONE);
+		cr_assert(g.closed);
+		gateway_done(&g);
+		gateway_init(&g, w.path, CHANNEL);
+		cr_assert_eq(service_count(&g, &q, "demo", NULL, counts[i]), BW_EGONE);
+		cr_assert(g.closed);
+		gateway_done(&g);
+		gateway_init(&g, w.path, CHANNEL);
+	}
+	cr_assert_eq(anonymous(&g, &q), BW_OK);
+}
+
+Test(answer, fewer_handles_if_they_are_large)
+{
+	test_postgres_sql(
+		w.db,
+		"SELECT auth.principal_create('g' || i, 'group') FROM generate_series(1, 507) i;"
+		"SELECT auth.membership_add('g' || i, 'svc') FROM generate_series(1, 46) i");
+	accounts_drop_all(w.accounts);
+	cr_assert_eq(service_count(&g, &q, "demo", NULL, WIRE_HANDLES), BW_OK);
+	cr_assert(q.handle.n_principals == 51 && q.count == 32); /* just fits */
+	test_postgres_sql(w.db, "SELECT auth.membership_add('g47', 'svc')");
+	accounts_drop_all(w.accounts);
+	cr_assert_eq(service_count(&g, &q, "demo", NULL, WIRE_HANDLES), BW_OK);
+	cr_assert(q.handle.n_principals == 52 && q.count == 31);
+	test_postgres_sql(w.db, "SELECT auth.membership_add('g' || i, 'svc') "
+	                        "FROM generate_series(48, 507) i");
+	accounts_drop_all(w.accounts);
+	cr_assert_eq(service_count(&g, &q, "demo", NULL, WIRE_HANDLES), BW_OK);
+	cr_assert(q.handle.n_principals == 512 && q.count == 3);
+}
+
 Test(answer, normalised)
 {
 	test_postgres_sql(w.db, "SELECT auth.principal_create(U&'Zo\\00eb', 'user')");

@@ -105,9 +105,27 @@ struct question {
 	unsigned         retry_after;
 	char             text[512]; /* of a failure */
 	char             user[256];
-	uint8_t          bytes[HANDLE_MAX];
-	struct handle    handle; /* checked */
+	uint8_t          bytes[WIRE_HANDLES * HANDLE_MAX];
+	struct handle    handle; /* checked; the first of them */
+	unsigned         count;
+	uint64_t         last; /* sequence number; they go upward by one */
 };
+
+static void take_handles(struct question *q, unsigned count, size_t n)
+{
+	size_t        size = n / count;
+	struct handle h;
+
+	cr_assert_eq(size * count, n);
+	cr_assert_eq(handle_get(q->bytes, size, &key, 1, &q->handle), BW_OK);
+	for (unsigned i = 1; i < count; i++) {
+		cr_assert_eq(handle_get(q->bytes + i * size, size, &key, 1, &h), BW_OK);
+		cr_assert_eq(h.sequence, q->handle.sequence + i);
+		cr_assert_eq(h.n_principals, q->handle.n_principals);
+	}
+	q->count = count;
+	q->last = q->handle.sequence + count - 1;
+}
 
 static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 {
@@ -123,8 +141,8 @@ static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 		const Bw__Wire__ResolverHandle *a = &m.u->resolver_handle;
 
 		memcpy(q->user, a->user.data, a->user.len);
-		memcpy(q->bytes, a->handle.data, a->handle.len);
-		cr_assert_eq(handle_get(q->bytes, a->handle.len, &key, 1, &q->handle), BW_OK);
+		memcpy(q->bytes, a->handles.data, a->handles.len);
+		take_handles(q, a->count, a->handles.len);
 	} else {
 		q->retry_after = m.u->failed.retry_after;
 		memcpy(q->text, m.u->failed.text.data, m.u->failed.text.len);
@@ -168,12 +186,31 @@ static int basic(struct gateway *g, struct question *q, const char *user, const 
 	return q->err;
 }
 
-static int anonymous(struct gateway *g, struct question *q)
+static int anonymous_count(struct gateway *g, struct question *q, unsigned count)
 {
 	Bw__Wire__AuthenticateAnonymous m = BW__WIRE__AUTHENTICATE_ANONYMOUS__INIT;
 
-	m.guest = true;
+	m.count = count;
 	send_question(g, q, WIRE_AUTHENTICATE_ANONYMOUS, &m.base);
+	wait_end(q);
+	return q->err;
+}
+
+static int anonymous(struct gateway *g, struct question *q)
+{
+	return anonymous_count(g, q, 1);
+}
+
+static int service_count(struct gateway *g, struct question *q, const char *bundle,
+                         const char *subservice, unsigned count)
+{
+	Bw__Wire__AuthenticateService m = BW__WIRE__AUTHENTICATE_SERVICE__INIT;
+
+	m.bundle = bytes_of(bw_str(bundle));
+	m.has_subservice = subservice != NULL;
+	m.subservice = bytes_of(bw_str(subservice));
+	m.count = count;
+	send_question(g, q, WIRE_AUTHENTICATE_SERVICE, &m.base);
 	wait_end(q);
 	return q->err;
 }
@@ -181,13 +218,5 @@ static int anonymous(struct gateway *g, struct question *q)
 static int service(struct gateway *g, struct question *q, const char *bundle,
                    const char *subservice)
 {
-	Bw__Wire__AuthenticateService m = BW__WIRE__AUTHENTICATE_SERVICE__INIT;
-
-	m.bundle = bytes_of(bw_str(bundle));
-	m.has_subservice = subservice != NULL;
-	m.subservice = bytes_of(bw_str(subservice));
-	m.service = true;
-	send_question(g, q, WIRE_AUTHENTICATE_SERVICE, &m.base);
-	wait_end(q);
-	return q->err;
+	return service_count(g, q, bundle, subservice, 1);
 }

@@ -69,10 +69,10 @@ static size_t put_question(uint8_t *p, const char *kind, const char *a, const ch
 	}
 	if (strcmp(kind, "service") == 0) {
 		service.bundle = bytes_of(a);
-		service.service = true;
+		service.count = 1;
 		return put(p, WIRE_AUTHENTICATE_SERVICE, &service.base);
 	}
-	anonymous.guest = true;
+	anonymous.count = 1;
 	return put(p, WIRE_AUTHENTICATE_ANONYMOUS, &anonymous.base);
 }
 

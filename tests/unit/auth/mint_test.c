@@ -64,6 +64,32 @@ Test(mint, numbers_go_upward)
 	cr_assert_gt(minted(&successor, mint_anonymous(), 1002000, out).sequence, last);
 }
 
+Test(mint, several)
+{
+	static const struct {
+		unsigned count, room_for, n; /* room_for: 1 is given in any case */
+	} rows[] = { { 1, 32, 1 }, { 2, 32, 2 }, { 32, 32, 32 }, { 32, 31, 31 }, { 5, 0, 1 } };
+	static uint8_t      out[32 * HANDLE_MAX];
+	struct mint_channel c;
+	struct handle       h;
+	uint64_t            next = 9;
+	size_t              size;
+
+	cr_assert_geq(sodium_init(), 0);
+	mint_channel_init(&c, (const uint8_t *)"0123456789abcdef", next);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t   each = HANDLE_FIXED + 2 * 8 + HANDLE_MAC;
+		unsigned n = mint_handles(&c, &key, mint_anonymous(), 1, rows[i].count, out,
+		                          (rows[i].room_for + 1) * each - 1, &size);
+
+		cr_assert(n == rows[i].n && size == each, "row %zu", i);
+		for (unsigned k = 0; k < n; k++, next++) {
+			cr_assert_eq(handle_get(out + k * size, size, &key, 1, &h), BW_OK);
+			cr_assert_eq(h.sequence, next);
+		}
+	}
+}
+
 Test(mint, anonymous)
 {
 	struct mint_channel c;

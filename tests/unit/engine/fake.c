@@ -4,6 +4,7 @@
 #include <base/buf.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <gateway/ahead.h>
 #include <gateway/ask.h>
 #include <gateway/bundles.h>
 #include <gateway/engine/engine.h>
@@ -193,18 +194,17 @@ int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str
 	return BW_ELOGIN;
 }
 
-int ask_authenticate_anonymous(struct bw_req *req, struct bw_resolver *r)
+int ask_handle(struct bw_resolver *r)
 {
-	(void)req, (void)r;
+	if (r->kind == RESOLVER_SERVICE)
+		return BW_ELOGIN;
 	fake.asked_auth++;
 	return fake.auth;
 }
 
-int ask_authenticate_service(struct bw_req *req, struct bw_str bundle, struct bw_str subservice,
-                             struct bw_resolver *r)
+int ahead_take(struct bw_resolver *r)
 {
-	(void)req, (void)bundle, (void)subservice, (void)r;
-	return BW_ELOGIN;
+	return ask_handle(r);
 }
 
 /* ---- bundles ---- */

@@ -187,7 +187,8 @@ Test(ask, malformed_handle_is_fatal, .exit_code = 1)
 	world_ready();
 	start(login);
 	m.user = (ProtobufCBinaryData){ 1, (uint8_t *)"a" };
-	m.handle = (ProtobufCBinaryData){ 3, (uint8_t *)"abc" };
+	m.count = 1;
+	m.handles = (ProtobufCBinaryData){ 3, (uint8_t *)"abc" };
 	wire_answer(auth.chan, &auth.last.q, 0, 0, &m.base);
 	turn();
 }

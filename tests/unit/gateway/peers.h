@@ -1,5 +1,6 @@
 /* peers.h - a worker's loop and both its peers, driven by hand: time stands still until a test
- * moves it, and auth and repo answer what a test lets them. For ask_test.c and resolver_test.c. */
+ * moves it, and auth and repo answer what a test lets them. For ask_test.c, ahead_test.c and
+ * resolver_test.c. */
 #pragma once
 #include <base/fatal.h>
 #include <base/unix_socket.h>
@@ -324,18 +325,28 @@ static struct bw_req *start(void (*serve)(struct bw_req *req))
 
 /* ---- answers ---- */
 
-/* Some handle with that sequence number; the gateway cannot check it. */
-static void answer_handle(const char *user, uint64_t sequence)
+/* Some handles with these sequence numbers; the gateway cannot check them. */
+static void answer_handles(const struct wire_question *q, const char *user, uint64_t sequence,
+                           unsigned count, unsigned n_more)
 {
+	static const uint64_t          principals[64];
 	static const struct handle_key key = { .id = 1 };
+	static uint8_t                 bytes[16384];
 	Bw__Wire__ResolverHandle       m = BW__WIRE__RESOLVER_HANDLE__INIT;
-	struct handle                  h = { .kind = HANDLE_USER, .sequence = sequence };
-	uint8_t                        bytes[HANDLE_MAX];
+	struct handle h = { .kind = HANDLE_USER, .sequence = sequence, .n_principals = n_more };
+	size_t        at = 0;
 
 	m.user = (ProtobufCBinaryData){ strlen(user), (uint8_t *)user };
-	m.handle = (ProtobufCBinaryData){ handle_put(&h, NULL, &key, bytes), bytes };
-	wire_answer(auth.chan, &auth.last.q, 0, 0, &m.base);
+	for (m.count = 0; m.count < count; m.count++, h.sequence++)
+		at += handle_put(&h, principals, &key, bytes + at);
+	m.handles = (ProtobufCBinaryData){ at, bytes };
+	wire_answer(auth.chan, q, 0, 0, &m.base);
 	turn();
+}
+
+static void answer_handle(const char *user, uint64_t sequence)
+{
+	answer_handles(&auth.last.q, user, sequence, 1, 0);
 }
 
 /* A record of that path with the property text = value, if that is not NULL. */
