@@ -24,7 +24,7 @@
 #include <signal.h>
 
 #define RETRY_FIRST_MS 10u
-#define RETRY_LAST_MS  1000u
+#define RETRY_LAST_MS  100u     /* an attempt on a local socket costs next to nothing */
 #define STEADY_US      1000000u /* who stays that long starts anew with the first delay */
 
 struct peer {
