@@ -111,8 +111,9 @@ static void expect_good_service(const struct run *r)
 	cr_expect(ge(u64, gone - BEGIN_MS + LOAD_BUCKET_MS, r->fault->least_ms));
 	cr_expect(le(u64, gone - BEGIN_MS, r->fault->most_ms));
 	cr_expect(le(u64, well - gone, START_MS));
-	cr_expect(gt(dbl, load_rate(load, r->end_ms - 1500, r->end_ms),
-	             load_rate(load, 500, BEGIN_MS) * 0.6));
+	/* One sample, on a machine that may do other things: not more than that it goes on. */
+	cr_expect(gt(dbl, load_rate(load, r->end_ms - AFTER_MS, r->end_ms),
+	             load_rate(load, 500, BEGIN_MS) * 0.3));
 }
 
 static bool contains(const pid_t *pids, size_t n, pid_t pid)
