@@ -6,9 +6,9 @@
  *
  *   in the ring + asked for and not answered yet - requests waiting
  *
- * For an identity in use at least BUSY_USES times a second, AHEAD_MAX are wanted, and asked for once
- * half of that is gone: a message for 16 handles. For others nothing is wanted beyond what requests
- * wait for, so an idle server mints nothing.
+ * For an identity in use at least BUSY_USES times a second, AHEAD_MAX are wanted, and asked for
+ * once half of that is gone: a message for 16 handles. For others nothing is wanted beyond what
+ * requests wait for, so an idle server mints nothing.
  *
  * Owns: the rings, wiped when a connection goes; one per worker and identity, reused for another
  * one when all are taken. A waiter stands on its request's fiber.
