@@ -24,7 +24,8 @@
 #include <signal.h>
 
 #define RETRY_FIRST_MS 10u
-#define RETRY_LAST_MS  100u     /* an attempt on a local socket costs next to nothing */
+#define RETRY_LAST_MS  1000u
+#define ABSENT_LAST_MS 100u /* trying a local socket that nobody listens on costs next to nothing */
 #define STEADY_US      1000000u /* who stays that long starts anew with the first delay */
 
 struct peer {
@@ -120,10 +121,16 @@ static void on_retry(struct loop_timer *t)
 	peer_connect((struct peer *)t);
 }
 
-static void retry_later(struct peer *p)
+static uint32_t least(uint32_t a, uint32_t b)
 {
+	return a < b ? a : b;
+}
+
+static void retry_later(struct peer *p, uint32_t last_ms)
+{
+	p->retry_ms = least(p->retry_ms, last_ms);
 	loop_timer_link(&p->retry, p->retry_ms);
-	p->retry_ms = p->retry_ms * 2 < RETRY_LAST_MS ? p->retry_ms * 2 : RETRY_LAST_MS;
+	p->retry_ms = least(p->retry_ms * 2, last_ms);
 }
 
 static void tell_away(struct peer *p, const char *reason)
@@ -163,9 +170,9 @@ static void on_close(struct wire_chan *ch, const char *reason)
 	if (p == &ask.repo) {
 		/* Auth mints for a connection that is no more: it is greeted anew after repo. */
 		drop(&ask.auth);
-		retry_later(p);
+		retry_later(p, RETRY_LAST_MS);
 	} else if (ask.repo.greeted) {
-		retry_later(p);
+		retry_later(p, RETRY_LAST_MS);
 	}
 }
 
@@ -199,7 +206,7 @@ static void peer_connect(struct peer *p)
 
 	if (fd < 0) {
 		tell_away(p, strerror(errno));
-		retry_later(p);
+		retry_later(p, ABSENT_LAST_MS);
 		return;
 	}
 	p->chan = wire_chan_new(fd, WIRE_GATEWAY, p->id, &chan_ops, p);
