@@ -91,8 +91,21 @@ static void make_probe(struct bw_req *req)
 		loop_timer_link(&state.wake, 0);
 }
 
+/* The probe speaks for this worker; the others say for themselves that both peers have greeted. */
+static const char *who_is_away(void)
+{
+	if (state.away != NULL)
+		return state.away;
+	for (uint32_t i = 0; i < state.shared->n_workers; i++)
+		if (!atomic_load_explicit(&state.shared->worker[i].ready, memory_order_relaxed))
+			return "a worker is not connected yet";
+	return NULL;
+}
+
 static void serve_ready(struct bw_req *req)
 {
+	const char *away;
+
 	while (!is_known()) {
 		struct waiter w = { .wait.cancel = forget_waiter, .req = req };
 
@@ -108,13 +121,14 @@ static void serve_ready(struct bw_req *req)
 	}
 	response_header(req, "content-type", BW_STR("text/plain;charset=utf-8"), true);
 	response_header(req, "cache-control", BW_STR("no-store"), true);
-	if (state.away == NULL) {
+	away = who_is_away();
+	if (away == NULL) {
 		response_write(req, "ready\n", 6);
 		return;
 	}
 	response_status(req, 503);
 	response_header(req, "retry-after", BW_STR("1"), true);
-	response_write(req, state.away, strlen(state.away));
+	response_write(req, away, strlen(away));
 	response_write(req, "\n", 1);
 }
 

@@ -47,6 +47,8 @@ static void init(void)
 	atomic_store(&shared->worker[1].requests, 41);
 	atomic_store(&shared->worker[1].responses[4], 5);
 	atomic_store(&shared->worker[0].in_requests, 3);
+	atomic_store(&shared->worker[0].ready, 1);
+	atomic_store(&shared->worker[1].ready, 1);
 	fiber_pool_init(16);
 	request_on_stop(stopped);
 	loop_init(0, &own);
@@ -109,6 +111,21 @@ Test(management, one_probe_for_all, .init = init)
 	run_until(7);
 	expect(req[0], 503, "repo is away\n");
 	cr_expect(probes == 2);
+	done();
+}
+
+/* Each worker has connections of its own: a node is ready when all have. */
+Test(management, every_worker_has_to_be_ready, .init = init)
+{
+	_Atomic uint32_t *other = &((struct shared *)state.shared)->worker[1].ready;
+	struct bw_req    *req;
+
+	atomic_store(other, 0);
+	req = ask("GET", "/health/ready");
+	run_until(1);
+	expect(req, 503, "a worker is not connected yet\n");
+	atomic_store(other, 1);
+	expect(ask("GET", "/health/ready"), 200, "ready\n");
 	done();
 }
 
