@@ -19,10 +19,9 @@
 #include "settings.h"
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/program.h>
 #include <base/sandbox.h>
 #include <base/unix_socket.h>
-#include <getopt.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -51,115 +50,22 @@ struct auth {
 	struct answers       *answers;
 };
 
-static void usage(FILE *out)
-{
-	fputs("usage: boardwalk-auth [--config FILE] [--check | --help]\n\n", out);
-	auth_settings_print(out);
-}
-
-/* Returns the file's name or NULL; may end the process. */
-static const char *parse_options(int argc, char **argv, bool *ret_check)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "check", no_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	const char *file = NULL;
-	int         c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			file = optarg;
-			break;
-		case 'n':
-			*ret_check = true;
-			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
-		default:
-			usage(stderr);
-			exit(2);
-		}
-	}
-	if (optind < argc) {
-		usage(stderr);
-		exit(2);
-	}
-	return file;
-}
-
-static enum log_level log_level_of(const char *name)
-{
-	static const struct {
-		const char    *name;
-		enum log_level level;
-	} levels[] = {
-		{ "error", LOG_LEVEL_ERROR },
-		{ "warning", LOG_LEVEL_WARNING },
-		{ "info", LOG_LEVEL_INFO },
-		{ "debug", LOG_LEVEL_DEBUG },
-	};
-
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(levels[i].name, name) == 0)
-			return levels[i].level;
-	fatalx("auth.log_level: \"%s\" is not error, warning, info or debug", name);
-}
-
 static void load_settings(struct auth *auth, const char *file)
 {
 	char err[512];
 
 	if (auth_settings_load(file, &auth->settings, err, sizeof(err)) != 0)
 		fatalx("%s", err);
-	log_init("auth", log_level_of(auth->settings.log_level));
+	log_init("auth", program_log_level("auth.log_level", auth->settings.log_level));
 	auth->mapping = mapping_new(&auth->settings.service_users, err, sizeof(err));
 	if (auth->mapping == NULL)
 		fatalx("%s", err);
 }
 
-/* The first line of a file, without its end. */
-static char *read_line(const char *path)
-{
-	FILE  *f = fopen(path, "re");
-	char  *line = NULL;
-	size_t size = 0;
-
-	if (f == NULL || getline(&line, &size, f) < 0)
-		fatal("AUTH_DATABASE_URL_FILE: %s", path);
-	fclose(f);
-	line[strcspn(line, "\r\n")] = '\0';
-	return line;
-}
-
-static char *database_of(const struct auth_settings *s)
-{
-	const char *url = getenv("AUTH_DATABASE_URL"), *file = getenv("AUTH_DATABASE_URL_FILE");
-
-	if (url != NULL && *url != '\0')
-		return xstrdup(url);
-	if (file != NULL && *file != '\0')
-		return read_line(file);
-	return xstrdup(s->database);
-}
-
-static uid_t user_id(const char *name)
-{
-	struct passwd *pw = *name != '\0' ? getpwnam(name) : NULL;
-
-	if (pw == NULL && *name != '\0')
-		log_info(0, "there is no user \"%s\": only auth's own user is let in", name);
-	return pw != NULL ? pw->pw_uid : (uid_t)-1;
-}
-
 /* Who may connect is decided by the peer's credentials, hence the wide mode of the file. */
 static void open_sockets(struct auth *auth)
 {
-	auth->gateway = user_id(auth->settings.gateway_user);
+	auth->gateway = program_peer(auth->settings.gateway_user);
 	auth->listener = unix_listen(auth->settings.socket, 0666, BACKLOG);
 	if (auth->listener < 0)
 		fatal("auth.socket: %s", auth->settings.socket);
@@ -171,7 +77,7 @@ static void load_secrets(struct auth *auth)
 
 	if (handle_keys_load(auth->settings.key_file, auth->keys, err, sizeof(err)) < 0)
 		fatalx("auth.key_file: %s", err);
-	auth->conninfo = database_of(&auth->settings);
+	auth->conninfo = program_secret("AUTH_DATABASE_URL", auth->settings.database);
 }
 
 static void filter_calls(void)
@@ -297,15 +203,15 @@ static void stop(struct auth *auth)
 
 int main(int argc, char **argv)
 {
-	struct auth auth = { 0 };
-	bool        check_only = false;
-	const char *file = parse_options(argc, argv, &check_only);
+	struct auth            auth = { 0 };
+	struct program_options options =
+		program_options(argc, argv, "boardwalk-auth", auth_settings_print);
 
 	log_init("auth", LOG_LEVEL_INFO);
 	if (sodium_init() < 0)
 		fatalx("libsodium does not start");
-	load_settings(&auth, file);
-	if (check_only) {
+	load_settings(&auth, options.config);
+	if (options.check) {
 		mapping_free(auth.mapping);
 		auth_settings_done(&auth.settings);
 		return 0;

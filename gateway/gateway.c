@@ -17,8 +17,8 @@
 
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/program.h>
 #include <base/sandbox.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,63 +28,9 @@
 
 #define OTHER_FILES 1024 /* descriptors besides connections */
 
-static void usage(FILE *out)
+static void print_settings(FILE *out)
 {
-	fputs("usage: boardwalk-gateway [--config FILE] [--check | --help]\n\n", out);
 	conf_print(gateway_keys, gateway_n_keys, out);
-}
-
-/* Returns the file's name or NULL; may end the process. */
-static const char *parse_options(int argc, char **argv, bool *ret_check)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "check", no_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *file = NULL;
-	int         c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			file = optarg;
-			break;
-		case 'n':
-			*ret_check = true;
-			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
-		default:
-			usage(stderr);
-			exit(2);
-		}
-	}
-	if (optind < argc) {
-		usage(stderr);
-		exit(2);
-	}
-	return file;
-}
-
-static enum log_level log_level_of(const char *name)
-{
-	static const struct {
-		const char    *name;
-		enum log_level level;
-	} levels[] = {
-		{ "error", LOG_LEVEL_ERROR },
-		{ "warning", LOG_LEVEL_WARNING },
-		{ "info", LOG_LEVEL_INFO },
-		{ "debug", LOG_LEVEL_DEBUG },
-	};
-
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(levels[i].name, name) == 0)
-			return levels[i].level;
-	fatalx("gateway.log_level: \"%s\" is not error, warning, info or debug", name);
 }
 
 static void load_settings(const char *file, struct gateway_settings *ret)
@@ -93,7 +39,7 @@ static void load_settings(const char *file, struct gateway_settings *ret)
 
 	if (gateway_settings_load(file, ret, err, sizeof(err)) != 0)
 		fatalx("%s", err);
-	log_init("gateway", log_level_of(ret->log_level));
+	log_init("gateway", program_log_level("gateway.log_level", ret->log_level));
 }
 
 /* As many as there are cores that we may run on. */
@@ -153,14 +99,14 @@ int main(int argc, char **argv)
 {
 	static struct gateway_settings settings; /* as long as the process, workers included */
 	struct listeners               listeners;
-	bool                           check_only = false;
-	const char                    *file = parse_options(argc, argv, &check_only);
-	uint32_t                       n;
-	int                            status;
+	struct program_options         options =
+		program_options(argc, argv, "boardwalk-gateway", print_settings);
+	uint32_t n;
+	int      status;
 
 	log_init("gateway", LOG_LEVEL_INFO);
-	load_settings(file, &settings);
-	if (check_only) {
+	load_settings(options.config, &settings);
+	if (options.check) {
 		gateway_settings_done(&settings);
 		return 0;
 	}

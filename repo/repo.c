@@ -19,10 +19,9 @@
 #include "settings.h"
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/program.h>
 #include <base/sandbox.h>
 #include <base/unix_socket.h>
-#include <getopt.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -47,112 +46,19 @@ struct repo {
 	struct answers      *answers; /* NULL until there is something to answer from */
 };
 
-static void usage(FILE *out)
-{
-	fputs("usage: boardwalk-repo [--config FILE] [--check | --help]\n\n", out);
-	repo_settings_print(out);
-}
-
-/* Returns the file's name or NULL; may end the process. */
-static const char *parse_options(int argc, char **argv, bool *ret_check)
-{
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "check", no_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	const char *file = NULL;
-	int         c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			file = optarg;
-			break;
-		case 'n':
-			*ret_check = true;
-			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
-		default:
-			usage(stderr);
-			exit(2);
-		}
-	}
-	if (optind < argc) {
-		usage(stderr);
-		exit(2);
-	}
-	return file;
-}
-
-static enum log_level log_level_of(const char *name)
-{
-	static const struct {
-		const char    *name;
-		enum log_level level;
-	} levels[] = {
-		{ "error", LOG_LEVEL_ERROR },
-		{ "warning", LOG_LEVEL_WARNING },
-		{ "info", LOG_LEVEL_INFO },
-		{ "debug", LOG_LEVEL_DEBUG },
-	};
-
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(levels[i].name, name) == 0)
-			return levels[i].level;
-	fatalx("repo.log_level: \"%s\" is not error, warning, info or debug", name);
-}
-
 static void load_settings(struct repo *repo, const char *file)
 {
 	char err[512];
 
 	if (repo_settings_load(file, &repo->settings, err, sizeof(err)) != 0)
 		fatalx("%s", err);
-	log_init("repo", log_level_of(repo->settings.log_level));
-}
-
-/* The first line of a file, without its end. */
-static char *read_line(const char *path)
-{
-	FILE  *f = fopen(path, "re");
-	char  *line = NULL;
-	size_t size = 0;
-
-	if (f == NULL || getline(&line, &size, f) < 0)
-		fatal("REPO_DATABASE_URL_FILE: %s", path);
-	fclose(f);
-	line[strcspn(line, "\r\n")] = '\0';
-	return line;
-}
-
-static char *database_of(const struct repo_settings *s)
-{
-	const char *url = getenv("REPO_DATABASE_URL"), *file = getenv("REPO_DATABASE_URL_FILE");
-
-	if (url != NULL && *url != '\0')
-		return xstrdup(url);
-	if (file != NULL && *file != '\0')
-		return read_line(file);
-	return xstrdup(s->database);
-}
-
-static uid_t user_id(const char *name)
-{
-	struct passwd *pw = *name != '\0' ? getpwnam(name) : NULL;
-
-	if (pw == NULL)
-		log_info(0, "there is no user \"%s\": only repo's own user is let in", name);
-	return pw != NULL ? pw->pw_uid : (uid_t)-1;
+	log_init("repo", program_log_level("repo.log_level", repo->settings.log_level));
 }
 
 /* Who may connect is decided by the peer's credentials, hence the wide mode of the file. */
 static void open_sockets(struct repo *repo)
 {
-	repo->gateway = user_id(repo->settings.gateway_user);
+	repo->gateway = program_peer(repo->settings.gateway_user);
 	repo->listener = unix_listen(repo->settings.socket, 0666, BACKLOG);
 	if (repo->listener < 0)
 		fatal("repo.socket: %s", repo->settings.socket);
@@ -166,7 +72,7 @@ static void load_secrets(struct repo *repo)
 	if (n < 0)
 		fatalx("repo.key_file: %s", err);
 	repo->n_keys = (size_t)n;
-	repo->conninfo = database_of(&repo->settings);
+	repo->conninfo = program_secret("REPO_DATABASE_URL", repo->settings.database);
 }
 
 static void filter_calls(void)
@@ -270,15 +176,15 @@ static void stop(struct repo *repo)
 
 int main(int argc, char **argv)
 {
-	struct repo repo = { 0 };
-	bool        check_only = false;
-	const char *file = parse_options(argc, argv, &check_only);
+	struct repo            repo = { 0 };
+	struct program_options options =
+		program_options(argc, argv, "boardwalk-repo", repo_settings_print);
 
 	log_init("repo", LOG_LEVEL_INFO);
 	if (sodium_init() < 0)
 		fatalx("libsodium does not start");
-	load_settings(&repo, file);
-	if (check_only) {
+	load_settings(&repo, options.config);
+	if (options.check) {
 		repo_settings_done(&repo.settings);
 		return 0;
 	}

@@ -19,12 +19,13 @@ static bool is_planted(const char *fault)
 Test(planted, passes_unless_it_is_told_to_hide_a_fault)
 {
 	static char *volatile block;
-	int                   anything;
+	int anything;
 
 	block = malloc(4711);
 	cr_assert(block != NULL);
 	if (!is_planted("leak"))
 		free(block);
 	block = NULL;
-	cr_assert(eq(int, run_child(fail_in_child, is_planted("child") ? NULL : &anything, NULL, 0), 0));
+	cr_assert(eq(int, run_child(fail_in_child, is_planted("child") ? NULL : &anything, NULL, 0),
+	             0));
 }
