@@ -30,9 +30,9 @@ const struct conf_key gateway_keys[] = {
 	    "microseconds that a worker polls before it sleeps, after activity"),
 	KEY("max_connections", CONF_UINT, max_connections, "10000", 1, 1000000,
 	    "open connections per worker; beyond it no more are accepted for the time being"),
-	KEY("max_requests", CONF_UINT, max_requests, "2048", 1, 30000,
+	KEY("max_requests", CONF_UINT, max_requests, "1536", 1, 30000,
 	    "requests being served per worker; beyond it they are answered 503. One that waits takes "
-	    "about 24 KiB: with 2048, a worker stays below 64 MiB while repo or auth is silent"),
+	    "about 28 KiB: with 1536, a worker stays below 64 MiB while repo or auth is silent"),
 	KEY("max_body", CONF_SIZE, max_body, "64M", 0, (1ull << 32) - 1,
 	    "largest request body; beyond it 413"),
 	KEY("max_head", CONF_SIZE, max_head, "32K", 1024, 262144,
