@@ -1,7 +1,8 @@
 /* log.c - makes the lines; log_ring.c carries them.
  *
- * Owns: the process's name, number and level. Runs in: any thread, also on a fiber's small stack.
- * Fails with: nothing; lost lines are counted. Tests: tests/unit/base/log_test.c. */
+ * Owns: the process's name, number and level; two buffers of each thread. Runs in: any thread, also on
+ * a fiber's small stack; not in a signal handler. Fails with: nothing; lost lines are counted.
+ * Tests: tests/unit/base/log_test.c. */
 #include "log.h"
 
 #include <stdarg.h>
@@ -178,12 +179,13 @@ static void add_text(struct line *l, const char *text, size_t n, bool is_cut)
 	l->n += 2;
 }
 
+/* The buffers are the thread's: on the stack, each fiber that ever logged would hold two pages more. */
 void log_printf(enum log_level level, uint64_t request, const char *format, ...)
 {
-	char        text[LOG_TEXT_MAX];
-	struct line line;
-	va_list     ap;
-	int         n;
+	static __thread char        text[LOG_TEXT_MAX];
+	static __thread struct line line;
+	va_list                     ap;
+	int                         n;
 
 	if (!log_enabled(level))
 		return;
