@@ -89,11 +89,7 @@ static void expect_only_honest_errors(const struct load *load)
 static const struct victim {
 	const char *name;
 	unsigned    well_ms;
-<<<<<<< Updated upstream
-	unsigned    loses; /* questions of each client: two where another worker lives a moment longer */
-=======
-	unsigned    loses; /* questions per client */
->>>>>>> Stashed changes
+	unsigned    loses; /* questions of each client */
 	bool        refuses;
 } victims[] = {
 	{ "gateway", WELL_MS, 2, true },
