@@ -427,7 +427,7 @@ bool repoinit_run(struct database *db, const struct cli_settings *settings, cons
 	}
 	repoinit_free(script);
 	if (!done && run.retry)
-		complain("%s: %s (tried 3 times)", name, database_reason(db));
+		complain("%s: others changed the same at the same time, three times over", name);
 	if (done)
 		report(&run);
 	buf_done(&run.said);
