@@ -1,10 +1,12 @@
 /* Setting up: folders, users, locks, the private cluster, and what must not happen to anything else on
  * the machine. Needs no more than the base system; as root the users of the processes must exist. */
 #include <criterion/criterion.h>
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -94,8 +96,6 @@ Test(setup, a_data_folder_with_a_path_of_120_characters_works, .timeout = 60)
 	test_instance_stop(&i);
 }
 
-/* ---- nobody outlives the supervisor ---- */
-
 /* How many processes have this text in their command line or environment's folder. */
 static unsigned count_processes(const char *text)
 {
@@ -118,6 +118,37 @@ static unsigned count_processes(const char *text)
 	closedir(proc);
 	return n;
 }
+
+Test(setup, a_detached_start_returns_when_it_is_ready_or_says_that_it_failed, .timeout = 60)
+{
+	struct test_instance i;
+	char                 port[16], *output;
+	const char          *up[] = { "up", "--detach", "--port", port, NULL };
+	struct sockaddr_in   at = { .sin_family = AF_INET,
+		                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int                  taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	test_instance_prepare(&i, NULL);
+	snprintf(port, sizeof(port), "%u", i.port);
+	cr_assert_eq(test_instance_cli(&i, NULL, &output, up), 0, "%s", output);
+	cr_assert_not_null(strstr(output, "\nready http://127.0.0.1:"), "%s", output);
+	free(output);
+	cr_assert_eq(get_status(i.port + 1, "/health/ready", NULL), 200);
+	cr_assert_eq(test_instance_cli(&i, NULL, NULL, (const char *[]){ "status", NULL }), 0);
+	cr_assert_eq(test_instance_cli(&i, NULL, NULL, (const char *[]){ "stop", NULL }), 0);
+
+	at.sin_port = htons((unsigned short)i.port);
+	cr_assert_eq(bind(taken, (struct sockaddr *)&at, sizeof(at)), 0);
+	cr_assert_eq(listen(taken, 1), 0);
+	cr_assert_eq(test_instance_cli(&i, NULL, &output, up), 1, "%s", output);
+	cr_assert_not_null(strstr(output, "it did not start"), "%s", output);
+	free(output);
+	close(taken);
+	cr_assert_eq(count_processes(i.root), 0);
+	test_instance_stop(&i);
+}
+
+/* ---- nobody outlives the supervisor ---- */
 
 static bool all_gone(const char *text, unsigned limit_ms)
 {
