@@ -121,7 +121,7 @@ static const struct change {
 	  404 },
 };
 
-Test(change, of_content_and_permissions_is_seen_by_every_worker_soon, .timeout = 120)
+Test(change, of_content_and_permissions_is_seen_by_every_worker_soon)
 {
 	static struct http   connections[CONNECTIONS];
 	struct test_instance i;
@@ -148,7 +148,7 @@ Test(change, of_content_and_permissions_is_seen_by_every_worker_soon, .timeout =
 	test_instance_stop(&i);
 }
 
-Test(change, of_a_password_ends_the_old_one_soon, .timeout = 60)
+Test(change, of_a_password_ends_the_old_one_soon)
 {
 	static struct http   connections[CONNECTIONS];
 	struct test_instance i;
@@ -204,7 +204,7 @@ static bool never_backwards(unsigned port, unsigned last)
 }
 
 /* Readers are processes of their own, so that each keeps one worker busy with its own connection. */
-Test(change, of_a_message_never_shows_an_older_after_a_newer_one, .timeout = 280)
+Test(change, of_a_message_never_shows_an_older_after_a_newer_one)
 {
 	enum { READERS = 2 };
 	struct test_instance i;

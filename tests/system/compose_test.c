@@ -229,7 +229,7 @@ Test(compose, file_confines_every_service)
 	}
 }
 
-Test(compose, serves_the_nine_cells_and_keeps_the_gateway_from_database_and_key, .timeout = 200)
+Test(compose, serves_the_nine_cells_and_keeps_the_gateway_from_database_and_key)
 {
 	const struct compose_service *auth;
 

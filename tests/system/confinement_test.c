@@ -111,7 +111,7 @@ static void expect_status(pid_t pid, const char *name, const char *field, const 
 	cr_expect(strcmp(is, value) == 0, "%s: %s is %s", name, field, is);
 }
 
-Test(confinement, of_every_process, .timeout = 60)
+Test(confinement, of_every_process)
 {
 	static const char *const no_rights[] = { "CapInh", "CapPrm", "CapEff", "CapAmb" };
 	struct test_instance     i;
@@ -144,7 +144,7 @@ Test(confinement, of_every_process, .timeout = 60)
 
 /* The sanitizers need several of these calls themselves. */
 #ifndef BOARDWALK_SANITIZED
-Test(confinement, of_what_a_servlet_calls, .timeout = 60)
+Test(confinement, of_what_a_servlet_calls)
 {
 	struct test_instance i;
 	struct http_response r;
@@ -164,7 +164,7 @@ Test(confinement, of_what_a_servlet_calls, .timeout = 60)
 }
 #endif
 
-Test(confinement, of_who_starts_another_program, .timeout = 60)
+Test(confinement, of_who_starts_another_program)
 {
 	struct test_instance i;
 	struct http_response r;

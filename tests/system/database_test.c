@@ -48,7 +48,7 @@ static void check_cells(const struct test_instance *i)
 	http_response_done(&r);
 }
 
-Test(database, of_the_operator_is_migrated_and_used, .timeout = 60)
+Test(database, of_the_operator_is_migrated_and_used)
 {
 	struct test_instance_options options = use_foreign();
 	struct test_instance         i;
@@ -65,7 +65,7 @@ Test(database, of_the_operator_is_migrated_and_used, .timeout = 60)
 	test_postgres_free(foreign);
 }
 
-Test(database, of_a_later_version_is_refused_and_not_touched, .timeout = 60)
+Test(database, of_a_later_version_is_refused_and_not_touched)
 {
 	struct test_instance_options options = use_foreign();
 	struct test_instance         i;

@@ -19,7 +19,7 @@ static void stop(void)
 	test_instance_stop(&instance);
 }
 
-TestSuite(edge, .init = start, .fini = stop, .timeout = 240);
+TestSuite(edge, .init = start, .fini = stop);
 
 Test(edge, rows)
 {

@@ -230,7 +230,7 @@ static void expect_full_rate(const struct killing *k, size_t victim)
 	cr_expect(gt(dbl, ratios[rounds / 2], 0.5), "%s", victims[victim].name);
 }
 
-Test(faults, killed_processes_come_back_and_nobody_gets_a_wrong_answer, .timeout = 580)
+Test(faults, killed_processes_come_back_and_nobody_gets_a_wrong_answer)
 {
 	static struct killing k;
 	const char           *kills = getenv("BOARDWALK_KILLS");
@@ -292,7 +292,7 @@ static bool stop_repo_for_ten_seconds(void *arg, uint64_t now_ms)
 
 /* Waiting requests fill the bound (gateway.max_requests), and whoever comes then is refused at once: a
  * client has its 503 hundreds of times while others wait. All of them are at one worker. */
-Test(faults, a_stopped_repo_costs_503_at_once_and_no_memory, .timeout = 120)
+Test(faults, a_stopped_repo_costs_503_at_once_and_no_memory)
 {
 	static const char *const one_worker[] = { "BOARDWALK_GATEWAY_WORKERS=1", NULL };
 	static struct stopping   s;
@@ -351,7 +351,7 @@ static int ready_becomes(const struct test_instance *i, bool well, unsigned limi
 	return status;
 }
 
-Test(faults, who_asks_whether_we_are_ready_is_not_kept_waiting, .timeout = 60)
+Test(faults, who_asks_whether_we_are_ready_is_not_kept_waiting)
 {
 	static const char *const names[] = { "auth", "repo" };
 	struct test_instance     i;
@@ -391,7 +391,7 @@ static bool share_for_six_seconds(void *arg, uint64_t now_ms)
 
 /* The kernel spreads connections over the workers' sockets by a hash: of 1,000, one worker gets a few
  * dozen more than another, and its clients a few parts in a hundred less. */
-Test(faults, a_thousand_clients_each_get_their_share, .timeout = 60)
+Test(faults, a_thousand_clients_each_get_their_share)
 {
 	static struct sharing s;
 	struct load          *load = &s.load;

@@ -61,7 +61,7 @@ static bool rest(void *arg, uint64_t now_ms)
 	return now_ms > 50000;
 }
 
-Test(footprint, of_a_worker_and_of_ten_thousand_idle_connections, .timeout = 90)
+Test(footprint, of_a_worker_and_of_ten_thousand_idle_connections)
 {
 	static const struct load_question question = {
 		"GET /test/hello HTTP/1.1\r\nHost: localhost\r\n\r\n", "Hello World"
@@ -97,7 +97,7 @@ Test(footprint, of_a_worker_and_of_ten_thousand_idle_connections, .timeout = 90)
 }
 
 /* All three at once, from their death to an answer that went through all of them. */
-Test(footprint, of_a_start, .timeout = 60)
+Test(footprint, of_a_start)
 {
 	static const char *const names[] = { "auth", "repo", "gateway" };
 	struct test_instance     i;

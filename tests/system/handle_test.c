@@ -52,7 +52,7 @@ static void tear_down(void)
 	test_instance_stop(&instance);
 }
 
-TestSuite(handle, .timeout = 120);
+TestSuite(handle);
 
 static struct liar_handle guest(void)
 {

@@ -159,12 +159,12 @@ static void run_fault(const struct fault *fault)
 	test_instance_stop(&r.instance);
 }
 
-Test(loop, a_servlet_that_never_returns_costs_its_worker_and_nobody_else, .timeout = 60)
+Test(loop, a_servlet_that_never_returns_costs_its_worker_and_nobody_else)
 {
 	run_fault(&faults[0]);
 }
 
-Test(loop, a_servlet_that_crashes_costs_its_worker_for_a_moment, .timeout = 60)
+Test(loop, a_servlet_that_crashes_costs_its_worker_for_a_moment)
 {
 	run_fault(&faults[1]);
 }

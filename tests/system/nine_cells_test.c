@@ -141,7 +141,7 @@ static void check_health(const struct test_instance *i)
 	}
 }
 
-Test(nine_cells, answer_everybody_as_they_should, .timeout = 60)
+Test(nine_cells, answer_everybody_as_they_should)
 {
 	struct test_instance i;
 	struct http          http;

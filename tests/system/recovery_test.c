@@ -44,7 +44,7 @@ static bool serves_again(const struct test_instance *i, unsigned limit_ms)
 	return false;
 }
 
-Test(recovery, each_process_killed_is_replaced_and_the_others_stay, .timeout = 120)
+Test(recovery, each_process_killed_is_replaced_and_the_others_stay)
 {
 	static const char *const names[] = { "auth", "repo", "gateway", "postgres" };
 	enum { N = sizeof(names) / sizeof(*names) };
@@ -71,7 +71,7 @@ Test(recovery, each_process_killed_is_replaced_and_the_others_stay, .timeout = 1
 }
 
 /* Without the database nothing that has to be read can be answered; what needs none still is. */
-Test(recovery, without_the_database_the_answer_is_503_until_it_is_back, .timeout = 120)
+Test(recovery, without_the_database_the_answer_is_503_until_it_is_back)
 {
 	struct test_instance i;
 	struct http_response r;
@@ -91,7 +91,7 @@ Test(recovery, without_the_database_the_answer_is_503_until_it_is_back, .timeout
 	test_instance_stop(&i);
 }
 
-Test(recovery, content_is_there_after_a_stop_and_the_next_start, .timeout = 120)
+Test(recovery, content_is_there_after_a_stop_and_the_next_start)
 {
 	struct test_instance i;
 	struct http_response r;

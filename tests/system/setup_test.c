@@ -47,7 +47,7 @@ static char *last_line(char *output)
 
 /* ---- one folder, one instance ---- */
 
-Test(setup, a_second_start_on_a_folder_is_refused_and_harms_nothing, .timeout = 60)
+Test(setup, a_second_start_on_a_folder_is_refused_and_harms_nothing)
 {
 	struct test_instance i, second;
 	char                *output;
@@ -62,7 +62,7 @@ Test(setup, a_second_start_on_a_folder_is_refused_and_harms_nothing, .timeout = 
 	test_instance_stop(&i);
 }
 
-Test(setup, two_instances_run_side_by_side, .timeout = 60)
+Test(setup, two_instances_run_side_by_side)
 {
 	struct test_instance         a, b;
 	struct test_instance_options fresh = { .fresh = true };
@@ -80,7 +80,7 @@ Test(setup, two_instances_run_side_by_side, .timeout = 60)
 	test_instance_stop(&b);
 }
 
-Test(setup, a_data_folder_with_a_path_of_120_characters_works, .timeout = 60)
+Test(setup, a_data_folder_with_a_path_of_120_characters_works)
 {
 	struct test_instance         i;
 	char                         data[128];
@@ -119,7 +119,7 @@ static unsigned count_processes(const char *text)
 	return n;
 }
 
-Test(setup, a_detached_start_returns_when_it_is_ready_or_says_that_it_failed, .timeout = 60)
+Test(setup, a_detached_start_returns_when_it_is_ready_or_says_that_it_failed)
 {
 	struct test_instance i;
 	char                 port[16], *output;
@@ -159,7 +159,7 @@ static bool all_gone(const char *text, unsigned limit_ms)
 	return count_processes(text) == 0;
 }
 
-Test(setup, a_killed_supervisor_leaves_no_process_behind, .timeout = 60)
+Test(setup, a_killed_supervisor_leaves_no_process_behind)
 {
 	struct test_instance i;
 
@@ -175,7 +175,7 @@ Test(setup, a_killed_supervisor_leaves_no_process_behind, .timeout = 60)
 	test_instance_stop(&i);
 }
 
-Test(setup, stop_ends_every_process_in_time, .timeout = 60)
+Test(setup, stop_ends_every_process_in_time)
 {
 	struct test_instance i;
 	const char          *stop[] = { "stop", NULL }, *status[] = { "status", NULL };
@@ -257,7 +257,7 @@ static pid_t first_child(pid_t pid)
 	return (pid_t)child;
 }
 
-Test(setup, each_process_has_its_own_user_and_is_confined, .timeout = 60)
+Test(setup, each_process_has_its_own_user_and_is_confined)
 {
 	static const char *const users[] = { "boardwalk", "boardwalk-auth", "boardwalk-repo",
 		                             "boardwalk-gateway" };
@@ -295,7 +295,7 @@ static mode_t mode_of(const struct test_instance *i, const char *name, uid_t *re
 	return st.st_mode & 07777;
 }
 
-Test(setup, secrets_are_for_those_who_need_them, .timeout = 60)
+Test(setup, secrets_are_for_those_who_need_them)
 {
 	struct test_instance_options fresh = { .fresh = true };
 	struct test_instance         i;
@@ -380,7 +380,7 @@ static char ask_as(const char *socket_path, const char *role, const char *user)
 	return (char)WEXITSTATUS(status);
 }
 
-Test(setup, the_database_lets_in_each_user_as_its_own_role_and_the_gateways_never, .timeout = 60)
+Test(setup, the_database_lets_in_each_user_as_its_own_role_and_the_gateways_never)
 {
 	static const char *const users[] = { "boardwalk", "boardwalk-auth", "boardwalk-repo",
 		                             "boardwalk-gateway", "nobody" };
@@ -425,7 +425,7 @@ static char *fingerprint(const char *folder)
 	return text;
 }
 
-Test(setup, the_clusters_of_debian_are_left_alone, .timeout = 60)
+Test(setup, the_clusters_of_debian_are_left_alone)
 {
 	struct test_instance_options fresh = { .fresh = true };
 	static const char *const     folders[] = { "/etc/postgresql", "/var/lib/postgresql",
@@ -461,7 +461,7 @@ static void check_refused(const struct test_instance_options *options, const cha
 	test_instance_stop(&i);
 }
 
-Test(setup, wrong_configuration_stops_the_start_with_file_and_line, .timeout = 120)
+Test(setup, wrong_configuration_stops_the_start_with_file_and_line)
 {
 	static const struct {
 		const char *config, *reason;
@@ -483,7 +483,7 @@ Test(setup, wrong_configuration_stops_the_start_with_file_and_line, .timeout = 1
 	}
 }
 
-Test(setup, a_cluster_of_another_major_version_is_refused_by_name, .timeout = 60)
+Test(setup, a_cluster_of_another_major_version_is_refused_by_name)
 {
 	struct test_instance i;
 	char                 file[512];
@@ -504,7 +504,7 @@ Test(setup, a_cluster_of_another_major_version_is_refused_by_name, .timeout = 60
 }
 
 /* The example in conf/ is what the programs print, and each of them accepts it. */
-Test(setup, the_example_of_the_configuration_is_current_and_accepted, .timeout = 60)
+Test(setup, the_example_of_the_configuration_is_current_and_accepted)
 {
 	struct test_instance i;
 	char                 command[512];
@@ -529,7 +529,7 @@ Test(setup, the_example_of_the_configuration_is_current_and_accepted, .timeout =
 	test_instance_stop(&i);
 }
 
-Test(setup, wrong_commands_are_answered_with_usage_and_code_2, .timeout = 60)
+Test(setup, wrong_commands_are_answered_with_usage_and_code_2)
 {
 	static const char *const commands[][4] = {
 		{ "frobnicate", NULL },         { "up", "--frobnicate", NULL },
@@ -552,7 +552,7 @@ Test(setup, wrong_commands_are_answered_with_usage_and_code_2, .timeout = 60)
 
 /* ---- scripts ---- */
 
-Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed, .timeout = 60)
+Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed)
 {
 	static const struct {
 		const char *script, *reason;
@@ -591,7 +591,7 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed, .timeout = 60
 	test_instance_stop(&i);
 }
 
-Test(setup, repoinit_a_second_time_changes_nothing, .timeout = 60)
+Test(setup, repoinit_a_second_time_changes_nothing)
 {
 	static const char script[] =
 		"create path (nt:unstructured) /content/again with properties\n"
@@ -621,7 +621,7 @@ Test(setup, repoinit_a_second_time_changes_nothing, .timeout = 60)
 
 /* ---- an ordinary user ---- */
 
-Test(setup, an_ordinary_user_runs_everything_as_himself_and_is_told_so, .timeout = 60)
+Test(setup, an_ordinary_user_runs_everything_as_himself_and_is_told_so)
 {
 	struct test_instance         i;
 	struct test_instance_options options = { .ordinary = true };

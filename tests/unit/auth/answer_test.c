@@ -36,7 +36,7 @@ static void tear_down(void)
 	world_done();
 }
 
-TestSuite(answer, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(answer, .init = set_up, .fini = tear_down);
 
 static uint64_t id_of(const char *name)
 {

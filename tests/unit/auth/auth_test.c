@@ -68,7 +68,7 @@ static void tear_down(void)
 	ev_loop_destroy(asker_loop);
 }
 
-TestSuite(auth, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(auth, .init = set_up, .fini = tear_down);
 
 static void write_conf(const char *conninfo, const char *more)
 {

@@ -25,7 +25,7 @@ static void tear_down(void)
 	ev_loop_destroy(loop);
 }
 
-TestSuite(password, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(password, .init = set_up, .fini = tear_down);
 
 static void on_answer(void *arg, bool ok, const char *verifier)
 {

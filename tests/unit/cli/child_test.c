@@ -54,7 +54,7 @@ static void at_once(struct ev_loop *loop, struct ev_timer *watcher, int events)
 	child_stop(watcher->data, 0.2);
 }
 
-Test(child, is_restarted_at_once_and_then_after_pauses_that_double, .timeout = 20)
+Test(child, is_restarted_at_once_and_then_after_pauses_that_double)
 {
 	static char *const arguments[] = { (char *)"/bin/sh", (char *)"-c", (char *)"exit 7",
 		                           NULL };
@@ -76,7 +76,7 @@ Test(child, is_restarted_at_once_and_then_after_pauses_that_double, .timeout = 2
 	child_done(&child);
 }
 
-Test(child, that_cannot_be_started_is_one_that_ended, .timeout = 20)
+Test(child, that_cannot_be_started_is_one_that_ended)
 {
 	static char *const arguments[] = { (char *)"/nowhere", NULL };
 	struct child       child;
@@ -116,12 +116,12 @@ static void stop_after(const char *script, int want_signal)
 	child_done(&child);
 }
 
-Test(child, is_asked_to_end_and_not_started_again, .timeout = 20)
+Test(child, is_asked_to_end_and_not_started_again)
 {
 	stop_after("trap 'exit 3' TERM; while :; do sleep 0.01; done", 0);
 }
 
-Test(child, that_does_not_end_is_killed, .timeout = 20)
+Test(child, that_does_not_end_is_killed)
 {
 	stop_after("trap '' TERM; while :; do sleep 0.01; done", SIGKILL);
 }

@@ -171,7 +171,7 @@ Test(http_clients, connections_over_the_cap_wait)
 
 /* All at once, as each takes its time: who says nothing, who drips a head, who drips a body are cut;
  * who sends a body steadily is not. */
-Test(http_clients, slow_clients_are_cut, .timeout = 30)
+Test(http_clients, slow_clients_are_cut)
 {
 	struct gateway_settings s = test_server_settings();
 	struct test_server      t;

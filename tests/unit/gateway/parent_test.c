@@ -114,7 +114,7 @@ static bool both_run(void)
 	       comes(&counters->worker[1].started, 1, 3000);
 }
 
-TestSuite(parent, .init = init, .timeout = 40);
+TestSuite(parent, .init = init);
 
 Test(parent, stops_when_told)
 {

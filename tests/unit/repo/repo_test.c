@@ -63,7 +63,7 @@ static void tear_down(void)
 	ev_loop_destroy(w.loop);
 }
 
-TestSuite(repo, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(repo, .init = set_up, .fini = tear_down);
 
 static void write_conf(const char *conninfo, const char *more)
 {

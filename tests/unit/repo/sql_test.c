@@ -21,7 +21,7 @@ static void end(void)
 	test_postgres_free(p);
 }
 
-TestSuite(sql, .init = begin, .fini = end, .timeout = 60);
+TestSuite(sql, .init = begin, .fini = end);
 
 static void expect(const char *sql, const char *value)
 {

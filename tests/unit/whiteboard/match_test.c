@@ -126,7 +126,7 @@ static void check(const struct set *s, const struct match_table *t, const char *
 	          name_of(got));
 }
 
-Test(match, agrees_with_a_slow_reference, .timeout = 60)
+Test(match, agrees_with_a_slow_reference)
 {
 	static struct set s;
 
@@ -201,7 +201,7 @@ Test(match, does_not_read_past_the_end)
 }
 
 /* Many patterns, and a path as long as the gateway lets in with a dot at every second octet. */
-Test(match, large_tables_and_long_paths, .timeout = 60)
+Test(match, large_tables_and_long_paths)
 {
 	static struct set  s;
 	struct arena       a;

@@ -140,7 +140,7 @@ static void expect_empty(uint64_t signature)
 		cr_assert(eq(int, things[i].object.alive, 0));
 }
 
-Test(snapshot, a_thousand_come_and_go_without_a_trace, .timeout = 100)
+Test(snapshot, a_thousand_come_and_go_without_a_trace)
 {
 	uint64_t signature;
 
@@ -285,7 +285,7 @@ static void change_one(void)
 	}
 }
 
-Test(snapshot, the_state_is_a_function_of_the_live_services, .timeout = 100)
+Test(snapshot, the_state_is_a_function_of_the_live_services)
 {
 	for (int round = 0; round < 60; round++) {
 		static char changed[8192], afresh[8192];
@@ -317,7 +317,7 @@ static void expect_alive(const struct snapshot *s)
 		          "a snapshot names what is not initialised");
 }
 
-Test(snapshot, what_a_request_holds_stays_alive, .timeout = 100)
+Test(snapshot, what_a_request_holds_stays_alive)
 {
 	struct snapshot *held[MAX_HELD] = { NULL };
 	struct thing     base = {

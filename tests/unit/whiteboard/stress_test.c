@@ -203,7 +203,7 @@ static void begin(void)
 	change(&base);
 }
 
-Test(stress, services_come_and_go_under_requests, .timeout = 100)
+Test(stress, services_come_and_go_under_requests)
 {
 	unsigned asked = 0;
 
