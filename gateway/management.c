@@ -15,7 +15,8 @@
 
 #include <stdlib.h>
 
-#define REMEMBER_US 1000000u
+#define REMEMBER_US      1000000u
+#define REMEMBER_AWAY_US 20000u /* whoever waits to be ready shall not wait for us */
 
 struct waiter {
 	struct req_wait wait;
@@ -73,7 +74,9 @@ static void on_wake(struct loop_timer *t)
 
 static bool is_known(void)
 {
-	return state.known_us != 0 && loop_now_us() - state.known_us < REMEMBER_US;
+	uint64_t limit_us = state.away == NULL ? REMEMBER_US : REMEMBER_AWAY_US;
+
+	return state.known_us != 0 && loop_now_us() - state.known_us < limit_us;
 }
 
 static void make_probe(struct bw_req *req)
