@@ -1,27 +1,136 @@
-/* bundles.h - loading shared objects, the host table, and what a bundle is to the gateway. */
+/* bundles.h - bundles inside one worker: their generations, the host table, and what a bundle is to
+ * the gateway.
+ *
+ *   prepare   NAME.GENERATION.so is mapped and started beside the generation that serves; what it
+ *             registers is initialised, and nobody sees it
+ *   publish   one snapshot in which it stands in the old one's place; the old one is stopped, and
+ *             unmapped when the last request that began with it is through
+ *   drop      the prepared one is given up; the old one was never gone
+ *
+ * A bundle that is stopped or refused keeps its patterns: stand-ins answer 503 there, so that a
+ * request never falls through to something else. Everything here runs on the loop's own stack, and
+ * one order is in work at a time. Who orders (the parent, for all workers) decides about success:
+ * a worker only says what it found. */
 #pragma once
 #include <boardwalk/bundle.h>
 
-struct registry;
+struct buf;
 struct conf_list;
+struct registry;
+struct shared_worker;
 
-struct bw_bundle {
-	struct bw_bundle *next;
-	uint32_t          id;
-	const char       *name, *version; /* heap; the name is checked to be a symbolic name */
-	char             *file;
-	void             *library; /* dlopen; NULL: built in */
-	const struct bw_bundle_descriptor *descriptor;
-	const char                        *failure; /* why it is refused; NULL: started */
+/* ---- what there is to do ---- */
+
+enum bundle_action {
+	BUNDLE_INSTALL,   /* no bundle has the name */
+	BUNDLE_UPDATE,    /* one has it: started, stopped or refused; it is started in any case */
+	BUNDLE_START,     /* a stopped or refused one */
+	BUNDLE_STOP,      /* a started one; its patterns answer 503 */
+	BUNDLE_UNINSTALL, /* any; its patterns go */
+};
+
+struct bundle_order {
+	enum bundle_action action;
+	const char        *name;       /* symbolic name; the file has to agree */
+	uint64_t           generation; /* names this order; never used before in this node, not 0 */
+	const char *file; /* INSTALL, UPDATE, START: a path and an inode that were never mapped before */
+};
+
+/* Does everything that may fail. BW_OK: to be ended by bundles_publish or bundles_drop. Otherwise
+ * nothing has changed, and reason (of n octets) says why in words, as the end of "it ...":
+ * BW_EINVAL (the file), BW_ENOTFOUND, BW_EEXIST (the name), BW_ESTATE (the state, or another order is
+ * in work), BW_ESERVLET (start or an init failed). */
+int bundles_prepare(const struct bundle_order *o, char *reason, size_t n);
+/* What was prepared for that generation; nothing for another. */
+void bundles_publish(uint64_t generation);
+void bundles_drop(uint64_t generation);
+
+/* ---- looking ---- */
+
+/* A JSON array, one object per bundle in the order of installation: name, version, build, generation,
+ * state (ACTIVE; RESOLVED: stopped; INSTALLED: refused), reason, file, services, mapped (old
+ * generations that are still in memory). */
+void bundles_describe(struct buf *json);
+/* What the bundle of that name registers, as one line of JSON that a bundle_row can carry to another
+ * worker, where stand-ins are made of it. False: no such bundle; json is as it was. */
+bool bundles_footprint(const char *name, struct buf *json);
+/* Old generations that could not be unmapped in time. At BUNDLES_KEPT_MAX the worker asks for a
+ * successor (shared_worker.wants_successor). */
+#define BUNDLES_KEPT_MAX 64
+size_t bundles_kept(void);
+
+/* ---- a worker's start and end ---- */
+
+enum bundle_state { BUNDLE_ACTIVE, BUNDLE_STOPPED, BUNDLE_REFUSED };
+
+/* What the parent remembers of an installed bundle, for a worker that it starts. */
+struct bundle_row {
+	const char       *name, *file; /* file: NULL unless ACTIVE */
+	uint64_t          generation;
+	enum bundle_state state;
+	const char       *reason;    /* REFUSED: why */
+	const char       *footprint; /* not ACTIVE: for the stand-ins; NULL: not known */
+};
+
+struct bundle_list {
+	const struct bundle_row *rows;
+	size_t                   n;
 };
 
 /* Loads and starts files in order. A bundle that cannot be used (missing, not ours, wrong ABI, group
  * or world writable, start fails) is refused with a logged reason; the rest goes on. */
 void bundles_load(struct registry *r, const struct conf_list *files);
 void bundles_stop(void);
-/* A bundle that is part of the gateway (the engine). */
-struct bw_bundle *bundles_builtin(const char *name);
 /* host.c: the registry that bundles register in; bundles_load does this. */
 void bundles_use(struct registry *r);
+
+/* wake() says that bundles_tend is due soon, on the loop's own stack with no code of a bundle below
+ * it; bundles_tend unmaps what has drained and returns in how many milliseconds it wants to be
+ * called again, 0: when it wakes. */
+void     bundles_on_work(void (*wake)(void));
+uint32_t bundles_tend(void);
+
+/* A bundle that is part of the gateway (the engine). */
+struct bw_bundle *bundles_builtin(const char *name);
 /* The host table given to every bundle. */
 const struct bw_host *bundles_host(void);
+
+/* ---- one generation ---- */
+
+enum bundle_life {
+	LIFE_PREPARED, /* mapped, maybe started; what it registers is collected */
+	LIFE_SERVING,  /* it has the name's place */
+	LIFE_LEAVING,  /* something else has; may not register; waits for uses to be 0 */
+	LIFE_KEPT,     /* as LEAVING, but it did not drain in time or cannot be unmapped: counted */
+};
+
+struct bw_bundle {
+	struct bw_bundle *next;
+	uint32_t          id;   /* of the name; every generation has the same */
+	const char       *name; /* process lifetime */
+	const char       *version, *build; /* heap; build: NULL if there is none */
+	uint64_t          generation;      /* 0: from the settings, or built in */
+	char             *file;            /* NULL: built in, or a stand-in */
+	void             *library;         /* dlopen; NULL: none, or unmapped */
+	const struct bw_bundle_descriptor *descriptor; /* in the library */
+	enum bundle_life                   life;
+	enum bundle_state                  state;
+	const char                        *failure; /* why it is refused; NULL: it is not */
+	unsigned                           uses;    /* services that exist, and bundle_hold */
+	uint64_t                           left_us; /* when it began to leave */
+	void (*on_unused)(struct bw_bundle *b);     /* uses has become 0 */
+};
+
+/* Whoever keeps a pointer into a generation (code, constants, the struct) beyond a call holds it. A
+ * service does; what holds a service needs no more. NULL is fine. */
+static inline void bundle_hold(struct bw_bundle *b)
+{
+	if (b)
+		b->uses++;
+}
+
+static inline void bundle_let_go(struct bw_bundle *b)
+{
+	if (b && --b->uses == 0 && b->on_unused)
+		b->on_unused(b);
+}
