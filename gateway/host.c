@@ -9,6 +9,7 @@
 #include "resolver.h"
 #include "security/security.h"
 #include "whiteboard/attr.h"
+#include "whiteboard/listener.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/whiteboard.h"
 
@@ -140,7 +141,7 @@ const struct bw_host *bundles_host(void)
 		.req_body_length = req_body_length,
 		.req_body_read = req_body_read,
 		.req_attr = attr_get,
-		.req_set_attr = attr_set,
+		.req_set_attr = listener_set_attr,
 		.req_alloc = req_alloc,
 		.res_status = response_status,
 		.res_get_status = res_get_status,

@@ -21,6 +21,7 @@
 struct fiber;
 struct http_req; /* libh2o's side; only gateway/http looks inside */
 struct snapshot; /* whiteboard/snapshot.h */
+struct snapshot_context;
 struct bw_res_header {
 	struct bw_str name, value; /* name in lower case */
 };
@@ -87,6 +88,8 @@ struct bw_req {
 	void              *whiteboard; /* struct dispatch of whiteboard/dispatch.c */
 	struct bw_str    context_path, servlet_path, path_info, servlet_name, pattern, match_value;
 	struct req_attr *attrs;
+	/* The context whose listeners hear of attributes; NULL: nobody does. */
+	const struct snapshot_context *listened;
 
 	/* identity: security */
 	struct bw_str       remote_user, auth_type; /* absent for anonymous */

@@ -8,5 +8,5 @@
 
 /* Borrowed until set again; absent. */
 struct bw_str attr_get(const struct bw_req *req, const char *name);
-/* Copies; an absent value removes. BW_EINVAL: no name. */
+/* Copies; an absent value removes; no listener is told. BW_EINVAL: no name. */
 int attr_set(struct bw_req *req, const char *name, struct bw_str value);

@@ -2,7 +2,7 @@
  *
  * Runs in: the worker's thread, on any stack; calls bundle code, which may register services.
  * Logs: an init that failed. Tests: tests/conformance (E). */
-#include "binding.h"
+#include "listener.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -29,6 +29,16 @@ static struct bw_str config_param(const struct bw_config *cfg, const char *name)
 	return BW_ABSENT;
 }
 
+static bool is_listener(const struct binding *b)
+{
+	return (b->reading->kinds & READING_LISTENER) != 0;
+}
+
+static bool is_filter(const struct reading *r)
+{
+	return (r->kinds & (READING_FILTER | READING_PREPROCESSOR)) != 0;
+}
+
 static int init(const struct binding *b)
 {
 	const struct reading *r = b->reading;
@@ -41,7 +51,7 @@ static int init(const struct binding *b)
 	};
 	int (*fn)(void *self, const struct bw_config *cfg);
 
-	if (r->kinds & READING_FILTER)
+	if (is_filter(r))
 		fn = ((const struct bw_filter *)reading_type(r))->init;
 	else
 		fn = ((const struct bw_servlet *)reading_type(r))->init;
@@ -53,7 +63,7 @@ static void destroy(const struct binding *b)
 	const struct reading *r = b->reading;
 	void (*fn)(void *self);
 
-	if (r->kinds & READING_FILTER)
+	if (is_filter(r))
 		fn = ((const struct bw_filter *)reading_type(r))->destroy;
 	else
 		fn = ((const struct bw_servlet *)reading_type(r))->destroy;
@@ -92,12 +102,18 @@ static void bind(struct binding *b)
 		b->failure = FAILURE_NOT_GETTABLE;
 		return;
 	}
+	if (is_listener(b)) {
+		listener_attach(b);
+		return;
+	}
+	b->context->n_clients++;
 	err = init(b);
 	if (err < 0) {
 		log_warning(0, "%s is left out of context %s: its init failed (%d)",
 		            b->reading->name.p, b->context->reading->name.p, err);
 		b->failure = FAILURE_INIT;
 		give_back(b);
+		listener_client_gone(b->context);
 	}
 }
 
@@ -130,12 +146,20 @@ void binding_unref(struct binding *b)
 
 	if (!b || --b->refs > 0)
 		return;
+	initialised = b->failure == FAILURE_NONE;
+	if (initialised && is_listener(b) && listener_outlives(b)) {
+		b->refs = 1; /* the context's */
+		return;
+	}
 	/* Stays on the list without references while bundle code runs, so that binding_must_wait sees
 	 * that the object is not free yet. */
-	initialised = b->failure == FAILURE_NONE;
-	if (initialised) {
+	if (initialised && is_listener(b)) {
+		listener_detach(b);
+		give_back(b);
+	} else if (initialised) {
 		destroy(b);
 		give_back(b);
+		listener_client_gone(b->context);
 	}
 	for (at = &b->reading->bindings; *at != b; at = &(*at)->next)
 		;
@@ -162,11 +186,13 @@ static bool has_object(const struct reading *r, bool dying_only)
 
 static bool has_life(const struct reading *r)
 {
-	const struct bw_servlet *servlet = reading_type(r);
-	const struct bw_filter  *filter = reading_type(r);
+	const struct bw_servlet  *servlet = reading_type(r);
+	const struct bw_filter   *filter = reading_type(r);
+	const struct bw_listener *listener = reading_type(r);
 
-	return r->kinds & READING_FILTER ? filter->init || filter->destroy
-	                                 : servlet->init || servlet->destroy;
+	if (r->kinds & READING_LISTENER)
+		return listener->context_initialized || listener->context_destroyed;
+	return is_filter(r) ? filter->init || filter->destroy : servlet->init || servlet->destroy;
 }
 
 static bool is_same_object(const struct reading *a, const struct reading *b)

@@ -1,4 +1,5 @@
-/* binding.h - one servlet or filter in one context: the object, from its init to its destroy.
+/* binding.h - one servlet, filter or listener in one context, or a preprocessor in the server's own: the
+ * object, from its init to its destroy.
  *
  * Snapshots share bindings; the last reference destroys. So what a request began with stays alive
  * until the request has ended, and a binding that is still held by an older snapshot is used again
@@ -14,7 +15,8 @@ struct binding {
 	struct bw_context *context; /* referenced */
 	struct helper     *helper;  /* referenced */
 	void              *self;
-	enum failure_code  failure; /* FAILURE_NONE: initialised */
+	enum failure_code  failure;      /* FAILURE_NONE: initialised */
+	struct binding    *next_staying; /* of the context (listener.c) */
 };
 
 /* The one that exists, not referenced anew; NULL. */

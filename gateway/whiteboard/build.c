@@ -2,14 +2,16 @@
  * about, but for one thing: an init that failed is not tried again.
  *
  * Best in ranking order first, each takes what is still free, so that an init that fails leaves its
- * patterns to the next. All of a context's filters are initialised before its servlets, and nothing
- * is visible before the snapshot is published: no request reaches a servlet without its filters.
+ * patterns to the next. All of a context's listeners are told before its filters are initialised, and
+ * those before its servlets, and nothing is visible before the snapshot is published: no request
+ * reaches a servlet without its filters.
  *
  * Owns: the snapshot until it is returned. Runs in: the worker's thread; calls bundle code, which may
  * register services: the readings given are held by the caller meanwhile.
  * Tests: tests/conformance (C, D, E, F), tests/unit/whiteboard/{snapshot,stress}_test.c. */
 #include "snapshot.h"
 
+#include "listener.h"
 #include "pages.h"
 
 #include <base/fatal.h>
@@ -93,6 +95,10 @@ static void fail_kinds(struct build *b, const struct reading *r, unsigned kinds,
 		fail(b, READING_CONTEXT, r, code, &r->path, r->path.p ? 1 : 0);
 	if (kinds & (READING_SERVLET | READING_FILTER))
 		fail_patterns(b, r, code);
+	if (kinds & READING_LISTENER)
+		fail(b, READING_LISTENER, r, code, NULL, 0);
+	if (kinds & READING_PREPROCESSOR)
+		fail(b, READING_PREPROCESSOR, r, code, NULL, 0);
 	if (kinds & READING_ERROR_PAGE) {
 		struct bw_str items[PAGES_MAX_LOST];
 		size_t        n = pages_list(r, &b->s->arena, items);
@@ -114,8 +120,8 @@ static void hold(struct build *b, struct binding *binding)
 	s->bindings[s->n_bindings++] = binding;
 }
 
-/* Binds r to the context being built. NULL if that cannot be, which is recorded, or not yet. */
-static struct binding *bind(struct build *b, struct reading *r)
+/* Binds r to a context. NULL if that cannot be, which is recorded, or not yet. */
+static struct binding *bind_in(struct build *b, struct reading *r, struct bw_context *context)
 {
 	struct binding *binding;
 
@@ -123,7 +129,7 @@ static struct binding *bind(struct build *b, struct reading *r)
 		b->s->n_waiting++;
 		return NULL;
 	}
-	binding = binding_get(r, b->c->context);
+	binding = binding_get(r, context);
 	hold(b, binding);
 	sign(b, (uintptr_t)binding);
 	if (binding->failure == FAILURE_NONE)
@@ -132,11 +138,88 @@ static struct binding *bind(struct build *b, struct reading *r)
 	return NULL;
 }
 
-/* Is r valid and bound to the context being built? An init that has just run may have retired it. */
+/* To the context being built. */
+static struct binding *bind(struct build *b, struct reading *r)
+{
+	return bind_in(b, r, b->c->context);
+}
+
+/* An init that has just run may have retired it. */
+static bool is_valid(const struct reading *r, unsigned kinds)
+{
+	return (r->kinds & kinds) && !r->invalid && !r->retired;
+}
+
+/* Is r valid and bound to the context being built? */
 static bool is_client(const struct build *b, const struct reading *r, unsigned kinds)
 {
-	return (r->kinds & kinds) && !r->invalid && !r->retired &&
-	       reading_selects(r, b->c->context->reading);
+	return is_valid(r, kinds) && reading_selects(r, b->c->context->reading);
+}
+
+/* ---- preprocessors ---- */
+
+static void bind_preprocessors(struct build *b)
+{
+	struct snapshot   *s = b->s;
+	struct bw_context *server;
+	size_t             n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += is_valid(b->readings[i], READING_PREPROCESSOR);
+	if (n == 0)
+		return;
+	server = s->server = context_server();
+	s->preprocessors = arena_alloc(&s->arena, n * sizeof(*s->preprocessors));
+	for (size_t i = 0; i < b->n && s->n_preprocessors < n; i++) {
+		struct reading         *r = b->readings[i];
+		struct snapshot_filter *f;
+		struct binding         *binding;
+
+		if (!is_valid(r, READING_PREPROCESSOR) || !(binding = bind_in(b, r, server)))
+			continue;
+		f = arena_alloc(&s->arena, sizeof(*f));
+		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note };
+		s->preprocessors[s->n_preprocessors++] = f;
+	}
+}
+
+/* ---- listeners ---- */
+
+/* What of the events of a request it wants to hear. */
+static unsigned listens_to_requests(const struct reading *r)
+{
+	const struct bw_listener *l = reading_type(r);
+	unsigned                  set = 0;
+
+	if (l->request_initialized || l->request_destroyed)
+		set |= LISTENS_REQUEST;
+	if (l->request_attribute_added || l->request_attribute_replaced ||
+	    l->request_attribute_removed)
+		set |= LISTENS_REQUEST_ATTRIBUTE;
+	return set & r->listens;
+}
+
+static void bind_listeners(struct build *b)
+{
+	struct snapshot_context *c = b->c;
+	size_t                   n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += is_client(b, b->readings[i], READING_LISTENER);
+	if (n == 0)
+		return;
+	c->listeners = arena_alloc(&b->s->arena, n * sizeof(*c->listeners));
+	for (size_t i = 0; i < b->n && c->n_listeners < n; i++) {
+		struct reading *r = b->readings[i];
+		struct binding *binding;
+
+		if (!is_client(b, r, READING_LISTENER) || !(binding = bind(b, r)))
+			continue;
+		c->listeners[c->n_listeners++] =
+			(struct snapshot_listener){ r, reading_type(r), binding->self };
+		c->listens |= listens_to_requests(r);
+	}
+	listener_sort(c->context);
 }
 
 /* ---- filters ---- */
@@ -381,6 +464,8 @@ static void record_unbound(struct build *b)
 			fail_kinds(b, r, r->kinds, FAILURE_VALIDATION);
 			continue;
 		}
+		if (r->kinds & READING_PREPROCESSOR)
+			continue; /* in no context */
 		for (size_t k = 0; k < b->s->n_contexts && !bound; k++)
 			bound = reading_selects(r, b->s->contexts[k]->context->reading);
 		if (!bound)
@@ -396,9 +481,11 @@ struct snapshot *snapshot_build(struct reading *const *readings, size_t n)
 	arena_init(&b.s->arena);
 	add_contexts(&b);
 	record_unbound(&b);
+	bind_preprocessors(&b);
 	for (size_t i = 0; i < b.s->n_contexts; i++) {
 		b.c = b.s->contexts[i];
 		sign(&b, (uintptr_t)b.c->context);
+		bind_listeners(&b);
 		bind_filters(&b);
 		bind_servlets(&b);
 	}

@@ -8,6 +8,8 @@
 #include <base/fatal.h>
 #include <stdlib.h>
 
+static struct bw_context *server; /* not referenced; NULL while nobody has it */
+
 static struct helper *helper_make(struct bw_context *c, struct bw_bundle *for_bundle)
 {
 	const struct reading           *r = c->reading;
@@ -87,6 +89,18 @@ struct bw_context *context_get(struct reading *r)
 	return NULL;
 }
 
+struct bw_context *context_server(void)
+{
+	struct reading *r;
+
+	if (server)
+		return context_ref(server);
+	r = reading_new_server();
+	server = context_get(r);
+	reading_unref(r);
+	return server;
+}
+
 struct bw_context *context_ref(struct bw_context *c)
 {
 	c->refs++;
@@ -97,6 +111,8 @@ void context_unref(struct bw_context *c)
 {
 	if (!c || --c->refs > 0)
 		return;
+	if (c == server)
+		server = NULL;
 	if (c->reading->context == c)
 		c->reading->context = NULL;
 	helper_unref(c->own);

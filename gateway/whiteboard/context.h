@@ -20,11 +20,19 @@ struct bw_context {
 	struct reading *reading; /* referenced; name, path and init parameters are there */
 	struct helper  *helpers; /* those that exist; not referenced */
 	struct helper  *own;
+
+	/* listener.c */
+	struct binding **listeners; /* heap; in ranking order, not referenced */
+	size_t           n_listeners;
+	unsigned         n_clients; /* initialised bindings other than listeners */
+	struct binding  *staying;   /* referenced: listeners that outlive their snapshot */
 };
 
 /* The context of a reading, made if there is none; NULL if the helper is not gettable, which is
  * remembered in the reading. Owned: context_unref. */
 struct bw_context *context_get(struct reading *r);
+/* The server's own, at /, the same one for as long as somebody has it. Owned. */
+struct bw_context *context_server(void);
 struct bw_context *context_ref(struct bw_context *c);
 void               context_unref(struct bw_context *c);
 /* The helper for a bundle's services; NULL if the factory gives none. Owned: helper_unref. */

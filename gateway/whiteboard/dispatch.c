@@ -1,6 +1,6 @@
 /* Serving one request: snapshot, context, security, filters, servlet.
  *
- *   snapshot_current -> snapshot_find -> handle_security -> filters ... servlet -> finish_security
+ *   snapshot_current -> [preprocessors -> ] snapshot_find -> handle_security -> filters ... servlet -> finish_security
  *                            |                 |                                        |
  *                            +--- nothing -----+---- denied, error ---------------------+-> fault.c
  *
@@ -12,17 +12,11 @@
 #include "dispatch.h"
 
 #include "attr.h"
+#include "listener.h"
+#include "preprocess.h"
 #include "whiteboard.h"
 
 #include <fiber.h>
-
-/* On the stack of the filter it was given to. */
-struct bw_chain {
-	struct dispatch *dispatch;
-	size_t           next; /* step */
-	const char      *note; /* of the filter */
-	bool             used;
-};
 
 /* Says whose code runs now: the watchdog names it if it never comes back. */
 static void note(const struct bw_req *req, const char *text)
@@ -39,7 +33,7 @@ static int run_from(struct dispatch *d, struct bw_req *req, size_t i)
 
 	for (; i < d->n_steps; i++) {
 		const struct snapshot_filter *f = d->steps[i].filter;
-		struct bw_chain               chain = { d, i + 1, f->note, false };
+		struct bw_chain chain = { .dispatch = d, .next = i + 1, .note = f->note };
 
 		if (!d->steps[i].always && !reading_filters(f->reading, d->path, r->name))
 			continue;
@@ -58,7 +52,8 @@ int whiteboard_chain_next(struct bw_chain *chain, struct bw_req *req)
 	if (chain->used)
 		return BW_ESTATE;
 	chain->used = true;
-	err = run_from(chain->dispatch, req, chain->next);
+	err = chain->preprocess ? preprocess_from(chain->preprocess, req, chain->next)
+	                        : run_from(chain->dispatch, req, chain->next);
 	note(req, chain->note);
 	return err;
 }
@@ -169,23 +164,37 @@ static void release_snapshot(void *arg)
 	snapshot_unref(arg);
 }
 
-void whiteboard_serve(struct bw_req *req)
+int dispatch_request(struct bw_req *req)
 {
-	struct snapshot    *s = snapshot_ref(snapshot_current());
 	struct snapshot_hit hit;
 	int                 err;
+
+	if (!snapshot_find(req->snapshot, req->path, &hit)) {
+		fault_not_found(req, req->snapshot);
+		return BW_OK;
+	}
+	set_path_values(req, &hit);
+	if (hit.context->listens)
+		listener_request_initialized(hit.context, req);
+	err = serve_hit(req, &hit);
+	if (err != BW_OK || req->error_status != 0)
+		fault_answer(req, hit.context, hit.pattern->servlet, err);
+	if (hit.context->listens)
+		listener_request_destroyed(hit.context, req);
+	return err;
+}
+
+void whiteboard_serve(struct bw_req *req)
+{
+	struct snapshot *s = snapshot_ref(snapshot_current());
 
 	req->snapshot = s;
 	arena_on_done(&req->arena, release_snapshot, s);
 	req->dispatcher = BW_REQUEST;
 	if (bw_str_eq(req->method, BW_STR("HEAD")))
 		req->head_only = true;
-	if (!snapshot_find(s, req->path, &hit)) {
-		fault_not_found(req, s);
-		return;
-	}
-	set_path_values(req, &hit);
-	err = serve_hit(req, &hit);
-	if (err != BW_OK || req->error_status != 0)
-		fault_answer(req, hit.context, hit.pattern->servlet, err);
+	if (s->n_preprocessors > 0)
+		preprocess_request(req);
+	else
+		dispatch_request(req);
 }

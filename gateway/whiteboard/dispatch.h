@@ -11,6 +11,20 @@ struct dispatch {
 	struct bw_str                  path; /* what filters are matched against */
 };
 
+struct preprocess;
+
+/* The rest of a chain, on the stack of the filter it was given to. */
+struct bw_chain {
+	struct dispatch   *dispatch;
+	struct preprocess *preprocess; /* instead, in the chain of the preprocessors */
+	size_t             next;       /* step */
+	const char        *note;       /* of the filter */
+	bool               used;
+};
+
+/* Answers a request: resolution, listeners, security, filters, servlet, error page. What the servlet or a
+ * filter returned, which is answered already. */
+int dispatch_request(struct bw_req *req);
 /* Runs the chain from its start. What the last caller returned: BW_OK or an error. */
 int dispatch_run(struct dispatch *d, struct bw_req *req);
 /* The context-relative path as filters and error pages see it: never empty. */

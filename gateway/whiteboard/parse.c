@@ -4,8 +4,8 @@
  * Runs in: the worker's thread. Fails with: nothing; what is wrong is marked in the reading. Logs: a
  * target that is no filter. Tests: tests/conformance (C, D, F, G). */
 #include "filter.h"
+#include "listener.h"
 #include "props.h"
-#include "reading.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -152,15 +152,19 @@ static const char *bundle_name(const struct reading *r)
 	return r->bundle ? r->bundle->name : "boardwalk";
 }
 
+static void make_name(struct reading *r)
+{
+	r->made_name = xasprintf("%s/%lld", bundle_name(r), (long long)r->id);
+	r->name = bw_str(r->made_name);
+}
+
 /* A name that was given, or one made from the bundle and the service id. */
 static void read_name(struct reading *r, const char *name)
 {
 	r->name = get_string(r, name);
 	r->named = r->name.p != NULL;
-	if (!r->named) {
-		r->made_name = xasprintf("%s/%lld", bundle_name(r), (long long)r->id);
-		r->name = bw_str(r->made_name);
-	}
+	if (!r->named)
+		make_name(r);
 }
 
 /* For people: the bundle and the name, or what there is instead. */
@@ -280,6 +284,33 @@ static void read_filter(struct reading *r)
 		r->invalid = r->kinds;
 }
 
+/* The property switches a listener on or off, as a boolean or as its word; all else is a mistake. */
+static void read_listener(struct reading *r)
+{
+	const struct bw_prop *p = props_find(r->props, r->n_props, BW_LISTENER);
+	bool                  word = p && p->type == BW_PROP_STRING;
+
+	r->listens = listener_interfaces(r->service);
+	if (!r->listens || !has(r, BW_LISTENER))
+		return;
+	if ((p->type == BW_PROP_BOOL && !p->u.b) || (word && strcasecmp(p->u.string, "false") == 0))
+		return;
+	r->kinds = READING_LISTENER;
+	make_name(r);
+	r->note = xasprintf("%s listener", r->name.p);
+	read_select(r);
+	if (p->type != BW_PROP_BOOL && !(word && strcasecmp(p->u.string, "true") == 0))
+		r->invalid = r->kinds;
+}
+
+static void read_preprocessor(struct reading *r)
+{
+	r->kinds = READING_PREPROCESSOR;
+	make_name(r);
+	r->note = xasprintf("%s preprocessor", r->name.p);
+	read_params(r, "preprocessor.init.");
+}
+
 /* ---- is it for us at all ---- */
 
 /* What the runtime service will say of this whiteboard (OSGi 140.9); target filters look at it. */
@@ -334,6 +365,14 @@ static bool is_usable(const struct bw_service *s)
 		kinds++;
 		least = sizeof(struct bw_context_helper);
 	}
+	if (service_is(s, BW_PREPROCESSOR)) {
+		kinds++;
+		least = sizeof(struct bw_filter);
+	}
+	if (listener_interfaces(s) != 0) {
+		kinds++; /* one table for all of them */
+		least = sizeof(struct bw_listener);
+	}
 	return kinds == 1 && *size >= least;
 }
 
@@ -347,6 +386,10 @@ void reading_parse(struct reading *r)
 		read_servlet(r);
 	else if (service_is(r->service, BW_FILTER))
 		read_filter(r);
+	else if (service_is(r->service, BW_PREPROCESSOR))
+		read_preprocessor(r);
+	else
+		read_listener(r);
 	if (!is_usable(r->service))
 		r->invalid = r->kinds;
 }

@@ -14,7 +14,8 @@
 
 #define WHITEBOARD "osgi.http.whiteboard."
 
-static const char *const init_prefixes[] = { "context.init.", "servlet.init.", "filter.init." };
+static const char *const init_prefixes[] = { "context.init.", "servlet.init.", "filter.init.",
+	                                     "preprocessor.init." };
 
 /* ---- which properties count ---- */
 
@@ -117,6 +118,15 @@ struct reading *reading_new_default(void)
 	r->named = true;
 	r->name = BW_STR("default");
 	r->path = BW_STR("/");
+	return r;
+}
+
+struct reading *reading_new_server(void)
+{
+	struct reading *r = reading_new_default();
+
+	r->id = -2;
+	r->name = BW_STR("boardwalk");
 	return r;
 }
 

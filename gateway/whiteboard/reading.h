@@ -16,6 +16,8 @@ enum reading_kind {
 	READING_SERVLET = 2, /* has patterns or a name */
 	READING_FILTER = 4,
 	READING_ERROR_PAGE = 8, /* a servlet with codes or error names */
+	READING_LISTENER = 32,
+	READING_PREPROCESSOR = 64,
 };
 
 /* OSGi's failure codes, as far as they are raised (whiteboard runtime DTO constants). */
@@ -69,6 +71,7 @@ struct reading {
 	struct bw_str       *servlet_names; /* a filter's targets */
 	size_t               n_servlet_names;
 	unsigned             dispatchers; /* 1 << enum bw_dispatcher */
+	unsigned             listens;     /* enum listens: the interfaces of a listener */
 
 	uint16_t      *codes; /* 400..599, each once */
 	size_t         n_codes;
@@ -91,6 +94,8 @@ struct reading *reading_new(struct bw_service *s);
 void reading_parse(struct reading *r);
 /* The built-in context: "default" at "/", worse than any service. */
 struct reading *reading_new_default(void);
+/* The server's own context, which no service can choose: what preprocessors are in. */
+struct reading *reading_new_server(void);
 struct reading *reading_ref(struct reading *r);
 void            reading_unref(struct reading *r);
 /* Would reading s anew give the same, apart from the ranking? */

@@ -46,10 +46,18 @@ void snapshot_unref(struct snapshot *s)
 {
 	if (!s || --s->refs > 0)
 		return;
-	for (size_t i = s->n_bindings; i > 0; i--)
+	for (size_t i = s->n_bindings; i > 0; i--) {
+		if (s->bindings[i - 1]->reading->kinds & READING_LISTENER)
+			continue;
 		binding_unref(s->bindings[i - 1]);
+		s->bindings[i - 1] = NULL;
+	}
+	/* Listeners hear of a context's end after everything in it has ended, the best ranked first. */
+	for (size_t i = 0; i < s->n_bindings; i++)
+		binding_unref(s->bindings[i]);
 	for (size_t i = 0; i < s->n_held; i++)
 		context_unref(s->held[i]);
+	context_unref(s->server);
 	free(s->bindings);
 	free(s->failures);
 	arena_done(&s->arena);

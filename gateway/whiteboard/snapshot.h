@@ -14,6 +14,12 @@ struct snapshot_filter {
 	const char             *note; /* "bundle:filter", for the watchdog */
 };
 
+struct snapshot_listener {
+	const struct reading     *reading;
+	const struct bw_listener *type;
+	void                     *self;
+};
+
 /* A filter that may run for a servlet. */
 struct snapshot_step {
 	const struct snapshot_filter *filter;
@@ -54,6 +60,9 @@ struct snapshot_context {
 	bool                        class_taken[2]; /* 4xx, 5xx: a page for all of it is there */
 	struct snapshot_error_name *error_names;
 	size_t                      n_error_names;
+	struct snapshot_listener   *listeners; /* in ranking order */
+	size_t                      n_listeners;
+	unsigned                    listens; /* enum listens: what a request has to tell them */
 };
 
 /* Why something a service offers is not active. */
@@ -72,6 +81,9 @@ struct snapshot {
 	struct arena              arena;
 	struct snapshot_context **contexts; /* in search order: longest path first, then ranking */
 	size_t                    n_contexts;
+	struct bw_context        *server;        /* referenced; NULL without preprocessors */
+	struct snapshot_filter  **preprocessors; /* in ranking order */
+	size_t                    n_preprocessors;
 	struct failure           *failures; /* heap */
 	size_t                    n_failures;
 	struct binding *

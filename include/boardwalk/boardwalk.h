@@ -25,11 +25,23 @@ static inline int bw_register(struct bw_bundle *b, const char *interface,
 	return bw_host->service_register(b, interfaces, object, props, n_props, ret_service);
 }
 
+/* The same under several interfaces, NULL-terminated: a listener's, each of which counts. */
+static inline int bw_register_many(struct bw_bundle *b, const char *const *interfaces,
+                                   const struct bw_service_object *object,
+                                   const struct bw_prop *props, size_t n_props,
+                                   struct bw_service **ret_service)
+{
+	return bw_host->service_register(b, interfaces, object, props, n_props, ret_service);
+}
+
 /* A singleton servlet, the shortest form: bw_register_servlet(b, &hello, NULL, P(...), P(...)). */
 #define bw_register_servlet(b, type_ptr, self_ptr, ...) \
 	bw_register_object(b, BW_SERVLET, type_ptr, self_ptr, __VA_ARGS__)
 #define bw_register_filter(b, type_ptr, self_ptr, ...) \
 	bw_register_object(b, BW_FILTER, type_ptr, self_ptr, __VA_ARGS__)
+/* A filter (struct bw_filter) around everything, before any context is known. */
+#define bw_register_preprocessor(b, type_ptr, self_ptr, ...) \
+	bw_register_object(b, BW_PREPROCESSOR, type_ptr, self_ptr, __VA_ARGS__)
 #define bw_register_context(b, type_ptr, self_ptr, ...) \
 	bw_register_object(b, BW_CONTEXT_HELPER, type_ptr, self_ptr, __VA_ARGS__)
 #define bw_register_object(b, interface, type_ptr, self_ptr, ...) \

@@ -9,6 +9,7 @@
  * crosses: values, buffers and opaque pointers only, so that a call over the wire can serve it. */
 #pragma once
 #include <boardwalk/err.h>
+#include <boardwalk/listener.h>
 #include <boardwalk/request.h>
 #include <boardwalk/resolver.h>
 #include <boardwalk/service.h>

@@ -11,6 +11,7 @@
 #define BW_SERVLET        "jakarta.servlet.Servlet"
 #define BW_FILTER         "jakarta.servlet.Filter"
 #define BW_CONTEXT_HELPER "org.osgi.service.servlet.context.ServletContextHelper"
+#define BW_PREPROCESSOR   "org.osgi.service.servlet.whiteboard.Preprocessor"
 
 /* Property names that are spelled often. Any other name is given as text. */
 #define BW_CONTEXT_NAME        "osgi.http.whiteboard.context.name"
@@ -60,7 +61,7 @@ struct bw_prop {
  * per binding, so that a re-binding never has to drain the old one first. A singleton is the same
  * object for everybody. */
 struct bw_service_object {
-	const void *type; /* struct bw_servlet, bw_filter or bw_context_helper; static */
+	const void *type; /* struct bw_servlet, bw_filter, bw_context_helper, bw_listener; static */
 	void       *self; /* singleton: handed to every call; factory: handed to make and free */
 	/* Factory: makes one object, or NULL ("not gettable"). NULL here means singleton. */
 	void *(*make)(void *self, struct bw_bundle *for_bundle);
