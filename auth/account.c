@@ -401,6 +401,7 @@ struct accounts *accounts_new(struct ev_loop *loop, const char *conninfo, void (
 	crypto_shorthash_keygen(as->hash_key);
 	as->pg = pg_new(loop, conninfo, statements, N_STATEMENTS, NULL, READ_MS, READ_QUEUE, &ops,
 	                as);
+	pg_require_schema(as->pg);
 	return as;
 }
 

@@ -15,18 +15,17 @@
  * per login. Tests: tests/unit/auth/auth_test.c, tests/system. */
 #include "answer.h"
 #include "journal.h"
-#include "schema.h"
 #include "settings.h"
 #include <base/fatal.h>
 #include <base/log.h>
 #include <base/program.h>
 #include <base/sandbox.h>
 #include <base/unix_socket.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <wire/run.h>
 
 #define BACKLOG 128
 
@@ -37,10 +36,6 @@ struct auth {
 	int                   listener;
 	uid_t                 gateway;
 	struct ev_loop       *loop;
-	ev_signal             terminate, interrupt;
-	bool                  is_stopping;
-	ev_prepare            stopped; /* while stopping: looks whether the last login has ended */
-	struct schema_wait   *schema;
 	struct mapping       *mapping;
 	struct password_pool *pool;
 	struct remember      *remember;
@@ -122,52 +117,28 @@ static void on_accounts_up(void *arg)
 			journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
 }
 
-static void on_schema_ready(void *arg)
+static bool drain(void *arg)
 {
 	struct auth *auth = arg;
 
-	schema_wait_free(auth->schema);
-	auth->schema = NULL;
-	auth->accounts = accounts_new(auth->loop, auth->conninfo, on_accounts_up, auth);
-	auth->logins = logins_new(auth->accounts, auth->remember, auth->pool);
-}
-
-static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
-{
-	struct auth *auth = w->data;
-
-	(void)revents;
-	if (logins_in_flight(auth->logins) == 0)
-		ev_break(loop, EVBREAK_ALL);
-}
-
-static void on_terminate(struct ev_loop *loop, ev_signal *w, int revents)
-{
-	struct auth *auth = w->data;
-
-	(void)revents;
-	if (auth->is_stopping || auth->answers == NULL) {
-		ev_break(loop, EVBREAK_ALL);
-		return;
-	}
-	auth->is_stopping = true;
+	if (auth->answers == NULL)
+		return false;
 	answers_drain(auth->answers);
-	ev_prepare_start(loop, &auth->stopped);
+	return true;
+}
+
+static size_t under_way(const void *arg)
+{
+	return logins_in_flight(((const struct auth *)arg)->logins);
 }
 
 static void run(struct auth *auth)
 {
-	ev_signal_init(&auth->terminate, on_terminate, SIGTERM);
-	ev_signal_init(&auth->interrupt, on_terminate, SIGINT);
-	ev_prepare_init(&auth->stopped, on_prepare);
-	auth->terminate.data = auth->interrupt.data = auth->stopped.data = auth;
-	ev_signal_start(auth->loop, &auth->terminate);
-	ev_signal_start(auth->loop, &auth->interrupt);
-	auth->schema = schema_wait_new(auth->loop, auth->conninfo, on_schema_ready, auth);
-	ev_run(auth->loop, 0);
-	ev_prepare_stop(auth->loop, &auth->stopped);
-	ev_signal_stop(auth->loop, &auth->terminate);
-	ev_signal_stop(auth->loop, &auth->interrupt);
+	static const struct wire_run_ops ops = { drain, under_way };
+
+	auth->accounts = accounts_new(auth->loop, auth->conninfo, on_accounts_up, auth);
+	auth->logins = logins_new(auth->accounts, auth->remember, auth->pool);
+	wire_run(auth->loop, &ops, auth);
 }
 
 static void start_pool(struct auth *auth)
@@ -187,7 +158,6 @@ static void start_pool(struct auth *auth)
 static void stop(struct auth *auth)
 {
 	answers_free(auth->answers);
-	schema_wait_free(auth->schema);
 	journal_free(auth->journal);
 	password_pool_free(auth->pool);
 	accounts_free(auth->accounts);

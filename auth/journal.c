@@ -143,6 +143,7 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct a
 	j->poll.data = j;
 	ev_timer_start(loop, &j->poll);
 	j->pg = pg_new(loop, conninfo, statements, 1, channels, TIMEOUT_MS, 4, &ops, j);
+	pg_require_schema(j->pg);
 	return j;
 }
 

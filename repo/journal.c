@@ -12,7 +12,6 @@
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
-#include <base/schema_version.h>
 #include <pg/pg.h>
 #include <stdlib.h>
 
@@ -42,8 +41,6 @@ struct journal {
 	struct ev_loop   *loop;
 	ev_timer          poll;
 	unsigned          turns;
-	int64_t           version;       /* of the schema; 0: not known to be ours */
-	int64_t           waited_for;    /* version last logged */
 	char             *snapshot;      /* of the last reading; NULL: none */
 	uint64_t          read_at_us;    /* CLOCK_BOOTTIME of it */
 	bool              reading, rung; /* rung: a bell during the reading */
@@ -216,39 +213,9 @@ static void read_news(struct journal *j)
 
 /* ---- the connection ---- */
 
-static void on_version(void *arg, int err, const struct pg_rows *rows)
-{
-	struct journal *j = arg;
-	int64_t         version = err == BW_OK ? pg_int(rows, 0, 0) : 0; /* 0: no row yet */
-
-	j->reading = false;
-	if (err != BW_OK)
-		return;
-	if (version > SCHEMA_VERSION)
-		fatalx("the database is at schema version %lld, this program knows %d: it is too "
-		       "old",
-		       (long long)version, SCHEMA_VERSION);
-	if (version < SCHEMA_VERSION) {
-		if (version == j->waited_for)
-			return;
-		j->waited_for = version;
-		log_info(0, "waiting for schema version %d, the database is at %lld",
-		         SCHEMA_VERSION, (long long)version);
-		return;
-	}
-	j->version = version;
-	read_news(j);
-}
-
-static void ask_version(struct journal *j)
-{
-	if (!j->reading && pg_query(j->pg, QUERY_SCHEMA_VERSION, NULL, on_version, j) == BW_OK)
-		j->reading = true;
-}
-
 static void on_up(struct pg *pg)
 {
-	ask_version(pg_owner(pg));
+	read_news(pg_owner(pg));
 }
 
 static void on_down(struct pg *pg, const char *reason)
@@ -256,7 +223,6 @@ static void on_down(struct pg *pg, const char *reason)
 	struct journal *j = pg_owner(pg);
 
 	(void)reason; /* pg.c has logged it */
-	j->version = 0;
 	free(j->snapshot);
 	j->snapshot = NULL;
 	j->has_entries = j->has_types = j->want_entries = j->want_types = j->rung = false;
@@ -269,8 +235,7 @@ static void on_notify(struct pg *pg, const char *channel)
 	struct journal *j = pg_owner(pg);
 
 	(void)channel;
-	if (j->version != 0)
-		read_news(j);
+	read_news(j);
 }
 
 static void prune(struct journal *j);
@@ -295,10 +260,6 @@ static void on_poll(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	if (!pg_is_up(j->pg))
 		return;
-	if (j->version == 0) {
-		ask_version(j);
-		return;
-	}
 	if (!j->reading)
 		read_news(j);
 	if (j->want_entries && !j->loading_entries)
@@ -326,6 +287,7 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
 	free(items);
 	j->pg = pg_new(loop, conninfo, statements, N_QUERIES, channels, statement_timeout_ms,
 	               MAX_QUERIES, &ops, j);
+	pg_require_schema(j->pg);
 	ev_timer_init(&j->poll, on_poll, POLL_S, POLL_S);
 	j->poll.data = j;
 	ev_timer_start(loop, &j->poll);

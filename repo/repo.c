@@ -11,7 +11,7 @@
  *                                             journal ---------> (what has changed)
  *
  * Until the database has the schema of this program, and the entries are loaded, it does not greet.
- * SIGTERM: reads under way are finished; a second one: at once.
+ * SIGTERM or SIGINT: reads under way are finished; a second one: at once.
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after
  * that per question. Tests: tests/system. */
 #include "answer.h"
@@ -22,11 +22,11 @@
 #include <base/program.h>
 #include <base/sandbox.h>
 #include <base/unix_socket.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <wire/run.h>
 
 #define BACKLOG 128
 
@@ -38,9 +38,6 @@ struct repo {
 	int                  listener;
 	uid_t                gateway;
 	struct ev_loop      *loop;
-	ev_signal            terminate;
-	bool                 is_stopping;
-	ev_prepare           stopped; /* while stopping: looks whether the last read has ended */
 	struct resources    *resources;
 	struct journal      *journal;
 	struct answers      *answers; /* NULL until there is something to answer from */
@@ -110,37 +107,26 @@ static void on_want_entries(void *arg)
 	journal_want_entries(repo->journal);
 }
 
-static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+static bool drain(void *arg)
 {
-	struct repo *repo = w->data;
+	struct repo *repo = arg;
 
-	(void)revents;
-	if (resources_waiting(repo->resources) == 0)
-		ev_break(loop, EVBREAK_ALL);
+	if (repo->answers == NULL)
+		return false;
+	answers_drain(repo->answers);
+	return true;
 }
 
-static void on_terminate(struct ev_loop *loop, ev_signal *w, int revents)
+static size_t under_way(const void *arg)
 {
-	struct repo *repo = w->data;
-
-	(void)revents;
-	if (repo->is_stopping || repo->answers == NULL) {
-		ev_break(loop, EVBREAK_ALL);
-		return;
-	}
-	repo->is_stopping = true;
-	answers_drain(repo->answers);
-	ev_prepare_start(loop, &repo->stopped);
+	return resources_waiting(((const struct repo *)arg)->resources);
 }
 
 static void run(struct repo *repo)
 {
-	const struct repo_settings *s = &repo->settings;
+	static const struct wire_run_ops ops = { drain, under_way };
+	const struct repo_settings      *s = &repo->settings;
 
-	ev_signal_init(&repo->terminate, on_terminate, SIGTERM);
-	ev_prepare_init(&repo->stopped, on_prepare);
-	repo->terminate.data = repo->stopped.data = repo;
-	ev_signal_start(repo->loop, &repo->terminate);
 	repo->resources = resources_new(
 		repo->loop, &(struct resources_settings){
 				    .conninfo = repo->conninfo,
@@ -154,9 +140,7 @@ static void run(struct repo *repo)
 			    });
 	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
 	                            s->search_path.items, s->search_path.n, repo->resources);
-	ev_run(repo->loop, 0);
-	ev_prepare_stop(repo->loop, &repo->stopped);
-	ev_signal_stop(repo->loop, &repo->terminate);
+	wire_run(repo->loop, &ops, repo);
 }
 
 /* What still waits is answered BW_EGONE, and then the connections close. */

@@ -12,6 +12,17 @@
 #define BACKOFF_LAST_S    0.25
 #define CONNECT_TIMEOUT_S 10.0
 
+/* First of all: statements for another schema may be prepared, and mean something else. */
+static bool send_schema_version(struct pg *pg)
+{
+	static const char sql[] = "SELECT max(version) FROM public.boardwalk_migration";
+
+	if (!PQsendQueryParams(pg->conn, sql, 0, NULL, NULL, NULL, NULL, 0))
+		return false;
+	pg_push(pg, ENTRY_SCHEMA, 0);
+	return true;
+}
+
 static bool send_set_up(struct pg *pg)
 {
 	char              timeout[16];
@@ -22,6 +33,8 @@ static bool send_set_up(struct pg *pg)
 	                       NULL, param, NULL, NULL, 0))
 		return false;
 	pg_push(pg, ENTRY_SETUP, 0);
+	if (pg->requires_schema && !send_schema_version(pg))
+		return false;
 	for (size_t i = 0; i < pg->n_statements; i++) {
 		const struct pg_statement *st = &pg->statements[i];
 

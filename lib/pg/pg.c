@@ -139,6 +139,11 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
 	return pg;
 }
 
+void pg_require_schema(struct pg *pg)
+{
+	pg->requires_schema = true;
+}
+
 void pg_free(struct pg *pg)
 {
 	if (pg == NULL)

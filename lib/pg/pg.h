@@ -40,6 +40,10 @@ struct pg_ops {
 struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *statements,
                   size_t n_statements, const char *const *listen, unsigned statement_timeout_ms,
                   unsigned max_queue, const struct pg_ops *ops, void *owner);
+/* Right after pg_new: the connection is up only where the newest applied migration is SCHEMA_VERSION.
+ * While it is older (or PostgreSQL is away) it is asked again with each new connection, and the wait
+ * is logged; a newer one is fatal: this program must not touch it. */
+void pg_require_schema(struct pg *pg);
 /* Queries in flight end with BW_EGONE. Not from a callback of this pg. NULL is fine. */
 void     pg_free(struct pg *pg);
 void    *pg_owner(const struct pg *pg);

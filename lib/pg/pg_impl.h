@@ -15,7 +15,7 @@ enum pg_state {
 	PG_UP,
 };
 
-enum entry_kind { ENTRY_SETUP, ENTRY_DESCRIBE, ENTRY_QUERY, ENTRY_SYNC };
+enum entry_kind { ENTRY_SETUP, ENTRY_SCHEMA, ENTRY_DESCRIBE, ENTRY_QUERY, ENTRY_SYNC };
 
 struct entry {
 	STAILQ_ENTRY(entry) next;
@@ -38,6 +38,7 @@ struct pg {
 	size_t                     n_statements;
 	const char *const         *listen;
 	unsigned                   timeout_ms, max_queue;
+	bool                       requires_schema;
 	const struct pg_ops       *ops;
 	void                      *owner;
 

@@ -6,6 +6,8 @@
 #include "pg_impl.h"
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/schema_version.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int error_of(struct pg *pg, const struct entry *e, const PGresult *r)
@@ -74,6 +76,22 @@ static void sync_result(struct pg *pg, struct entry *sync, const PGresult *r)
 	}
 }
 
+static void schema_result(struct pg *pg, const PGresult *r)
+{
+	/* No row yet counts as version 0. */
+	int  version = PQgetisnull(r, 0, 0) ? 0 : atoi(PQgetvalue(r, 0, 0));
+	char reason[96];
+
+	if (version > SCHEMA_VERSION)
+		fatalx("the database is at schema version %d, this program knows %d: it is too old",
+		       version, SCHEMA_VERSION);
+	if (version == SCHEMA_VERSION)
+		return;
+	snprintf(reason, sizeof(reason), "waiting for schema version %d, the database is at %d",
+	         SCHEMA_VERSION, version);
+	pg_drop(pg, reason);
+}
+
 static void set_up_result(struct pg *pg, struct entry *e, const PGresult *r)
 {
 	const struct pg_statement *st = &pg->statements[e->statement];
@@ -81,6 +99,10 @@ static void set_up_result(struct pg *pg, struct entry *e, const PGresult *r)
 
 	if (status == PGRES_FATAL_ERROR) {
 		pg_drop(pg, PQresultErrorMessage(r));
+		return;
+	}
+	if (e->kind == ENTRY_SCHEMA && status == PGRES_TUPLES_OK) {
+		schema_result(pg, r);
 		return;
 	}
 	if (e->kind != ENTRY_DESCRIBE || status != PGRES_COMMAND_OK)

@@ -30,6 +30,11 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
 	return NULL;
 }
 
+void pg_require_schema(struct pg *pg)
+{
+	(void)pg;
+}
+
 void *pg_owner(const struct pg *pg)
 {
 	(void)pg;

@@ -1,4 +1,4 @@
-/* Under test: auth/account.c, journal.c, schema.c, login.c and migrations/0001_auth.sql together with
+/* Under test: auth/account.c, journal.c, login.c and migrations/0001_auth.sql together with
  * a real PostgreSQL: what changes there is believed here within 300 ms, whatever else goes on. */
 #include "world.h"
 #include <pg/pg.h>
@@ -360,48 +360,4 @@ Test(database, journal_is_kept_for_an_hour)
 	kept = test_postgres_value(w.db, "SELECT count(*) FROM auth.journal");
 	cr_assert_str_eq(kept, "1");
 	free(kept);
-}
-
-/* ---- waiting for the schema ---- */
-
-static void on_ready(void *arg)
-{
-	++*(unsigned *)arg;
-}
-
-Test(database, schema_is_waited_for)
-{
-	unsigned            ready = 0;
-	struct schema_wait *wait;
-
-	test_postgres_sql(w.db, "ALTER TABLE public.boardwalk_migration RENAME TO elsewhere");
-	wait = schema_wait_new(w.loop, test_postgres_conninfo(w.db, "boardwalk_auth"), on_ready,
-	                       &ready);
-	for (uint64_t since = clock_boot_us(); clock_boot_us() - since < LIMIT_US;)
-		ev_run(w.loop, EVRUN_NOWAIT);
-	test_postgres_sql(w.db, "ALTER TABLE public.elsewhere RENAME TO boardwalk_migration;"
-	                        "UPDATE public.boardwalk_migration SET version = -version");
-	for (uint64_t since = clock_boot_us(); clock_boot_us() - since < 2 * LIMIT_US;)
-		ev_run(w.loop, EVRUN_NOWAIT);
-	cr_assert_eq(ready, 0, "too old");
-	test_postgres_sql(w.db, "UPDATE public.boardwalk_migration SET version = -version");
-	while (ready == 0)
-		ev_run(w.loop, EVRUN_ONCE);
-	for (uint64_t since = clock_boot_us(); clock_boot_us() - since < LIMIT_US;)
-		ev_run(w.loop, EVRUN_NOWAIT);
-	cr_assert_eq(ready, 1);
-	schema_wait_free(wait);
-}
-
-Test(database, newer_schema_is_fatal, .exit_code = 1)
-{
-	unsigned ready = 0;
-
-	test_postgres_sql(
-		w.db,
-		"INSERT INTO public.boardwalk_migration (version, name) VALUES (999, 'later')");
-	log_init("test", LOG_LEVEL_ERROR - 1);
-	schema_wait_new(w.loop, test_postgres_conninfo(w.db, "boardwalk_auth"), on_ready, &ready);
-	while (ready == 0)
-		ev_run(w.loop, EVRUN_ONCE);
 }

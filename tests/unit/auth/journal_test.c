@@ -40,6 +40,11 @@ void pg_free(struct pg *pg)
 	(void)pg;
 }
 
+void pg_require_schema(struct pg *pg)
+{
+	(void)pg;
+}
+
 void *pg_owner(const struct pg *pg)
 {
 	(void)pg;

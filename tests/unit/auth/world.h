@@ -3,7 +3,6 @@
 #include "asker.h"
 #include <auth/answer.h>
 #include <auth/journal.h>
-#include <auth/schema.h>
 #include <base/clock.h>
 #include <base/log.h>
 #include <signal.h>

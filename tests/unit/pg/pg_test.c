@@ -4,6 +4,7 @@
 #include <pg/pg.h>
 #include <base/clock.h>
 #include <base/log.h>
+#include <base/schema_version.h>
 #include <stdio.h>
 #include <support/postgres.h>
 
@@ -293,6 +294,50 @@ Test(pg, comes_up_when_the_schema_does)
 	cr_assert(pg_is_up(pg));
 	pg_free(pg);
 	end();
+}
+
+/* Absent, empty, too old: the connection stays away, and comes by itself when the migrations are through;
+ * also later, in the middle of its life. */
+Test(pg, required_schema_is_waited_for)
+{
+	static const struct pg_statement one[] = { { "one", "SELECT 1", 0, 1, false } };
+	static const char *const         before[] = {
+			"SELECT 1",
+			"CREATE TABLE public.boardwalk_migration (version int)",
+			"INSERT INTO public.boardwalk_migration VALUES (0)",
+	};
+	struct pg *pg;
+
+	begin(64, 5000);
+	pg = pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), one, 1, NULL, 1000, 4,
+	            &ops, &w);
+	pg_require_schema(pg);
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		test_postgres_sql(w.server, "%s", before[i]);
+		w.ended = 0;
+		ask(0, SLEEP, "0.6", NULL);
+		until(&w.ended, 1);
+		cr_assert(!pg_is_up(pg), "%s", before[i]);
+	}
+	test_postgres_sql(w.server, "INSERT INTO public.boardwalk_migration VALUES (%d)",
+	                  SCHEMA_VERSION);
+	until(&w.ups, 2);
+	cr_assert(pg_is_up(pg));
+	pg_free(pg);
+	end();
+}
+
+Test(pg, newer_schema_is_fatal, .exit_code = 1)
+{
+	static const struct pg_statement one[] = { { "one", "SELECT 1", 0, 1, false } };
+
+	begin(64, 5000);
+	test_postgres_sql(w.server,
+	                  "CREATE TABLE public.boardwalk_migration AS SELECT %d AS version",
+	                  SCHEMA_VERSION + 1);
+	pg_require_schema(pg_new(w.loop, test_postgres_conninfo(w.server, "postgres"), one, 1, NULL,
+	                         1000, 4, &ops, &w));
+	until(&w.ups, 2);
 }
 
 Test(pg, wrong_column_count_is_fatal, .exit_code = 1)
