@@ -5,14 +5,18 @@
  * ERROR; handle_security is not asked again. A page that fails itself is replaced by the built-in
  * one, with the original status, and that is the end.
  *
- * Owns: nothing. Runs in: the request's fiber. Logs: errors that were returned, once.
+ * Owns: nothing. Runs in: the request's fiber. Logs: errors that were returned, once; of those that
+ * mean "try again" a few a second.
  * Tests: tests/conformance (G), tests/unit/whiteboard/dispatch_test.c. */
 #include "attr.h"
 #include "dispatch.h"
 #include "fault.h"
 #include "pages.h"
 
+#include <base/clock.h>
 #include <base/log.h>
+
+#define MAX_AWAY_LINES 10u /* a second and worker */
 
 static struct fault from_map(int err)
 {
@@ -102,9 +106,31 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 	return req->committed;
 }
 
+/* While a peer is away every request fails alike, thousands in a second: each has its access line, so
+ * a few of these are enough. */
+static bool is_worth_a_line(const struct fault *f)
+{
+	static uint64_t second;
+	static unsigned lines;
+	uint64_t        now = clock_mono_us() / 1000000;
+
+	if (f->status != 503)
+		return true;
+	if (now != second) {
+		if (lines > MAX_AWAY_LINES)
+			log_warning(0, "%u more requests failed like these",
+			            lines - MAX_AWAY_LINES);
+		second = now;
+		lines = 0;
+	}
+	return ++lines <= MAX_AWAY_LINES;
+}
+
 static void log_fault(const struct bw_req *req, const struct snapshot_servlet *servlet,
                       const struct fault *f)
 {
+	if (!is_worth_a_line(f))
+		return;
 	log_warning(req->id, "%s failed: %s%s%s", servlet ? servlet->note : "whiteboard", f->name.p,
 	            f->text.p ? ": " : "", f->text.p ? f->text.p : "");
 }
