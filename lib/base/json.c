@@ -1,0 +1,192 @@
+/* json.c - writes JSON into a buffer.
+ *
+ * Owns: nothing. Runs in: anywhere. Fails with: nothing; nesting that is too deep is fatal.
+ * Tests: tests/unit/base/json_test.c. */
+#include "json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "buf.h"
+#include "fatal.h"
+
+void json_init(struct json *j, struct buf *to)
+{
+	*j = (struct json){ .to = to };
+}
+
+/* Before every key, and every value that has no key. */
+static void separate(struct json *j)
+{
+	uint32_t level = (uint32_t)1 << j->depth;
+
+	if (j->after_key)
+		j->after_key = false;
+	else if (j->filled & level)
+		buf_append(j->to, ",", 1);
+	j->filled |= level;
+}
+
+static void open_bracket(struct json *j, const char *bracket)
+{
+	separate(j);
+	if (j->depth + 1 == JSON_DEPTH_MAX)
+		fatalx("json: nested too deeply");
+	j->depth++;
+	j->filled &= ~((uint32_t)1 << j->depth);
+	buf_append(j->to, bracket, 1);
+}
+
+static void close_bracket(struct json *j, const char *bracket)
+{
+	if (j->depth == 0 || j->after_key)
+		fatalx("json: %s has nothing to end", bracket);
+	j->depth--;
+	buf_append(j->to, bracket, 1);
+}
+
+void json_object(struct json *j)
+{
+	open_bracket(j, "{");
+}
+
+void json_object_end(struct json *j)
+{
+	close_bracket(j, "}");
+}
+
+void json_array(struct json *j)
+{
+	open_bracket(j, "[");
+}
+
+void json_array_end(struct json *j)
+{
+	close_bracket(j, "]");
+}
+
+/* ---- text ---- */
+
+/* The length of the UTF-8 sequence that starts at p, 0 if it is none (RFC 3629: no overlong form, no
+ * surrogate, nothing above U+10FFFF). */
+static size_t sequence(const unsigned char *p, size_t n)
+{
+	size_t len;
+
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (n < len)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static void put_control(struct buf *to, unsigned char c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		buf_printf(to, "\\%c", c);
+		break;
+	case '\n':
+		buf_append(to, "\\n", 2);
+		break;
+	case '\r':
+		buf_append(to, "\\r", 2);
+		break;
+	case '\t':
+		buf_append(to, "\\t", 2);
+		break;
+	default:
+		buf_printf(to, "\\u%04x", c);
+		break;
+	}
+}
+
+static void put_string(struct buf *to, const char *text, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t               plain = 0; /* where what was not written yet begins */
+
+	buf_append(to, "\"", 1);
+	for (size_t i = 0; i < n;) {
+		size_t length = sequence(p + i, n - i);
+
+		if (length == 0 || p[i] < ' ' || p[i] == '"' || p[i] == '\\' || p[i] == 0x7f) {
+			buf_append(to, p + plain, i - plain);
+			if (length == 0)
+				buf_append(to, "\xef\xbf\xbd", 3);
+			else
+				put_control(to, p[i]);
+			plain = ++i;
+		} else {
+			i += length;
+		}
+	}
+	buf_append(to, p + plain, n - plain);
+	buf_append(to, "\"", 1);
+}
+
+void json_key(struct json *j, const char *key)
+{
+	separate(j);
+	put_string(j->to, key, strlen(key));
+	buf_append(j->to, ":", 1);
+	j->after_key = true;
+}
+
+/* ---- values ---- */
+
+void json_string(struct json *j, const char *p, size_t n)
+{
+	if (!p) {
+		json_null(j);
+		return;
+	}
+	separate(j);
+	put_string(j->to, p, n);
+}
+
+void json_text(struct json *j, const char *text)
+{
+	json_string(j, text, text ? strlen(text) : 0);
+}
+
+void json_int(struct json *j, int64_t value)
+{
+	separate(j);
+	buf_printf(j->to, "%lld", (long long)value);
+}
+
+void json_double(struct json *j, double value)
+{
+	if (!isfinite(value)) {
+		json_null(j);
+		return;
+	}
+	separate(j);
+	buf_printf(j->to, "%.17g", value);
+}
+
+void json_bool(struct json *j, bool value)
+{
+	separate(j);
+	if (value)
+		buf_append(j->to, "true", 4);
+	else
+		buf_append(j->to, "false", 5);
+}
+
+void json_null(struct json *j)
+{
+	separate(j);
+	buf_append(j->to, "null", 4);
+}
