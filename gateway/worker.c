@@ -20,6 +20,7 @@
 #include "settings.h"
 #include "shared.h"
 #include "whiteboard/registry.h"
+#include "whiteboard/runtime.h"
 #include "whiteboard/whiteboard.h"
 
 #include <base/fatal.h>
@@ -158,6 +159,7 @@ int worker_run(const struct worker *w)
 	loop_timer_link(&trim, TRIM_MS);
 	registry = registry_new();
 	security_init(registry, s);
+	runtime_init(s->listen);
 	whiteboard_init(registry);
 	engine_init(registry, s);
 	management_init(w->shared, probe);
@@ -177,6 +179,7 @@ int worker_run(const struct worker *w)
 	ask_done();
 	engine_done();
 	whiteboard_done();
+	runtime_done();
 	security_done();
 	registry_free(registry);
 	offload_done();

@@ -6,6 +6,7 @@
 #include "filter.h"
 #include "listener.h"
 #include "props.h"
+#include "runtime.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -312,20 +313,6 @@ static void read_preprocessor(struct reading *r)
 }
 
 /* ---- is it for us at all ---- */
-
-/* What the runtime service will say of this whiteboard (OSGi 140.9); target filters look at it. */
-static bool runtime_lookup(void *map, const char *key, size_t i, struct ldap_value *ret)
-{
-	const char *value = NULL;
-
-	(void)map;
-	if (strcasecmp(key, "objectClass") == 0)
-		value = "org.osgi.service.servlet.runtime.HttpServiceRuntime";
-	else if (strcasecmp(key, "osgi.http.endpoint") == 0)
-		value = "/";
-	*ret = (struct ldap_value){ .type = LDAP_STRING, .string = value };
-	return value && i == 0;
-}
 
 static bool is_for_us(const struct reading *r)
 {

@@ -133,3 +133,28 @@ struct bw_str prop_trim(const char *s)
 	}
 	return (struct bw_str){ s, n };
 }
+
+bool prop_ldap_value(const struct bw_prop *p, size_t i, struct ldap_value *ret)
+{
+	if (p->type == BW_PROP_STRINGS) {
+		/* i counts up from 0 and stops at the first false, so it never passes the NULL. */
+		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.strings[i] };
+		return p->u.strings[i] != NULL;
+	}
+	if (i > 0)
+		return false;
+	switch (p->type) {
+	case BW_PROP_INT:
+		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i32 };
+		return true;
+	case BW_PROP_LONG:
+		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i64 };
+		return true;
+	case BW_PROP_BOOL:
+		*ret = (struct ldap_value){ .type = LDAP_BOOL, .boolean = p->u.b };
+		return true;
+	default:
+		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.string };
+		return true;
+	}
+}

@@ -1,5 +1,6 @@
 /* props.h - arrays of properties: copies, look-up, comparison. */
 #pragma once
+#include <base/ldap.h>
 #include <boardwalk/service.h>
 
 /* Names differ in more than case (OSGi core: such keys cannot coexist) and values are there. */
@@ -12,3 +13,5 @@ const struct bw_prop *props_find(const struct bw_prop *props, size_t n, const ch
 bool prop_equal(const struct bw_prop *a, const struct bw_prop *b, bool trimmed);
 /* s without blanks at both ends. Borrows s. */
 struct bw_str prop_trim(const char *s);
+/* Value number i of a property, as ldap.h asks for it; false past the last. */
+bool prop_ldap_value(const struct bw_prop *p, size_t i, struct ldap_value *ret);

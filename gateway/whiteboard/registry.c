@@ -311,31 +311,6 @@ int service_compare(const struct bw_service *a, const struct bw_service *b)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-static bool prop_value(const struct bw_prop *p, size_t i, struct ldap_value *ret)
-{
-	if (p->type == BW_PROP_STRINGS) {
-		/* i counts up from 0 and stops at the first false, so it never passes the NULL. */
-		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.strings[i] };
-		return p->u.strings[i] != NULL;
-	}
-	if (i > 0)
-		return false;
-	switch (p->type) {
-	case BW_PROP_INT:
-		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i32 };
-		return true;
-	case BW_PROP_LONG:
-		*ret = (struct ldap_value){ .type = LDAP_INTEGER, .integer = p->u.i64 };
-		return true;
-	case BW_PROP_BOOL:
-		*ret = (struct ldap_value){ .type = LDAP_BOOL, .boolean = p->u.b };
-		return true;
-	default:
-		*ret = (struct ldap_value){ .type = LDAP_STRING, .string = p->u.string };
-		return true;
-	}
-}
-
 bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_value *ret)
 {
 	const struct bw_service *s = service;
@@ -345,10 +320,10 @@ bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_v
 		return i == 0;
 	}
 	if (strcasecmp(key, "objectClass") == 0)
-		return prop_value(s->classes, i, ret);
+		return prop_ldap_value(s->classes, i, ret);
 	for (size_t k = 0; k < s->n_props; k++)
 		if (strcasecmp(s->props[k].name, key) == 0)
-			return prop_value(&s->props[k], i, ret);
+			return prop_ldap_value(&s->props[k], i, ret);
 	return false;
 }
 
