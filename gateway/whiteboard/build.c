@@ -65,6 +65,7 @@ static void fail(struct build *b, enum reading_kind kind, const struct reading *
 	}
 	f = &s->failures[s->n_failures++];
 	*f = (struct failure){ .kind = kind, .service_id = r->id, .code = code, .n_items = n };
+	f->reading = reading_ref((struct reading *)r); /* which is no change of what it says */
 	f->context_id = b->c ? b->c->context->reading->id : 0;
 	f->items = arena_alloc(&s->arena, (n + 1) * sizeof(*f->items));
 	sign(b, ((uint64_t)r->id << 16) ^ ((uint64_t)kind << 8) ^ code);
@@ -299,10 +300,11 @@ static bool is_taken(const struct build *b, const struct pattern *p)
 	return *taken_slot(&b->taken, &p->text) != NULL;
 }
 
-static void take(struct build *b, const struct pattern *p, const struct snapshot_servlet *servlet)
+static void take(struct build *b, const struct pattern *p, struct snapshot_servlet *servlet)
 {
 	struct snapshot_pattern *sp = arena_alloc(&b->s->arena, sizeof(*sp));
 
+	servlet->patterns[servlet->n_patterns++] = p;
 	*taken_slot(&b->taken, &p->text) = &p->text;
 	*sp = (struct snapshot_pattern){ .pattern = p, .servlet = servlet };
 	if (p->kind == PATTERN_PREFIX)
@@ -319,6 +321,8 @@ static void take_patterns(struct build *b, struct snapshot_servlet *servlet)
 	struct bw_str        *lost = xcalloc(r->n_patterns + 1, sizeof(*lost));
 	size_t                n_lost = 0;
 
+	servlet->patterns =
+		arena_alloc(&b->s->arena, (r->n_patterns + 1) * sizeof(*servlet->patterns));
 	for (size_t i = 0; i < r->n_patterns; i++) {
 		if (is_taken(b, &r->patterns[i]))
 			lost[n_lost++] = r->patterns[i].text;
@@ -369,6 +373,8 @@ static void bind_servlet(struct build *b, struct reading *r)
 		                              .self = binding->self,
 		                              .helper = binding->helper,
 		                              .note = r->note };
+	*b->c->last_servlet = servlet;
+	b->c->last_servlet = &servlet->next;
 	take_patterns(b, servlet);
 	take_pages(b, servlet);
 	plan_steps(b, servlet);
@@ -428,6 +434,7 @@ static void add_context(struct build *b, struct reading *r)
 	c = arena_zalloc(&s->arena, sizeof(*c));
 	c->context = context;
 	c->path = r->path.n == 1 ? BW_STR("") : r->path;
+	c->last_servlet = &c->servlets;
 	insert_context(s, c);
 }
 

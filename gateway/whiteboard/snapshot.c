@@ -58,6 +58,8 @@ void snapshot_unref(struct snapshot *s)
 	for (size_t i = 0; i < s->n_held; i++)
 		context_unref(s->held[i]);
 	context_unref(s->server);
+	for (size_t i = 0; i < s->n_failures; i++)
+		reading_unref(s->failures[i].reading);
 	free(s->bindings);
 	free(s->failures);
 	arena_done(&s->arena);

@@ -35,6 +35,9 @@ struct snapshot_servlet {
 	const char                    *note;   /* "bundle:servlet" */
 	struct snapshot_step          *steps;  /* of its REQUEST chain, in order */
 	size_t                         n_steps;
+	struct snapshot_servlet       *next;     /* of the context, in ranking order */
+	const struct pattern         **patterns; /* those it has, in the order given */
+	size_t                         n_patterns;
 };
 
 struct snapshot_pattern {
@@ -55,6 +58,7 @@ struct snapshot_context {
 	struct match_table       table;
 	struct snapshot_filter **filters; /* in ranking order */
 	size_t                   n_filters;
+	struct snapshot_servlet *servlets, **last_servlet; /* error pages among them */
 	/* Error pages, by status - READING_CODE_MIN (NULL if there are none), and by name. */
 	const struct snapshot_servlet **codes;
 	bool                        class_taken[2]; /* 4xx, 5xx: a page for all of it is there */
@@ -68,6 +72,7 @@ struct snapshot_context {
 /* Why something a service offers is not active. */
 struct failure {
 	enum reading_kind kind;
+	struct reading   *reading;                /* referenced: it may be asked for later */
 	int64_t           service_id, context_id; /* 0: no context */
 	enum failure_code code;
 	struct bw_str    *items; /* the patterns, codes or names concerned */
