@@ -239,6 +239,18 @@ const char *fiber_name(const struct fiber *f)
 	return f->name;
 }
 
+const char *fiber_note(const struct fiber *f)
+{
+	return f->note;
+}
+
+size_t fiber_stack_left(void)
+{
+	const uint8_t *here = __builtin_frame_address(0);
+
+	return running ? (size_t)(here - (running->mapping + GUARD_SIZE)) : SIZE_MAX;
+}
+
 void fiber_set_note(struct fiber *f, const char *note)
 {
 	f->note = note;

@@ -29,6 +29,9 @@ struct fiber *fiber_current(void);
  * long as it is set. */
 const char *fiber_name(const struct fiber *f);
 void        fiber_set_note(struct fiber *f, const char *note);
+const char *fiber_note(const struct fiber *f);
+/* Octets of the current stack that are not in use yet; SIZE_MAX on the loop's own. */
+size_t fiber_stack_left(void);
 /* SIGSEGV, SIGBUS, SIGABRT, SIGILL and SIGFPE write one line naming the fiber and its note, on a stack
  * of their own, and then end the process as they would have. */
 void fiber_report_crashes(void);

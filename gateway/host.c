@@ -8,7 +8,9 @@
 #include "request.h"
 #include "resolver.h"
 #include "security/security.h"
+#include "whiteboard/async.h"
 #include "whiteboard/attr.h"
+#include "whiteboard/dispatcher.h"
 #include "whiteboard/listener.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/whiteboard.h"
@@ -35,11 +37,11 @@ static struct bw_str req_get(const struct bw_req *req, enum bw_req_field field)
 	case BW_REQ_METHOD:
 		return req->method;
 	case BW_REQ_URI:
-		return req->uri;
+		return request_uri(req);
 	case BW_REQ_QUERY:
-		return req->query;
+		return request_query(req);
 	case BW_REQ_PATH:
-		return req->path;
+		return request_path(req);
 	case BW_REQ_CONTEXT_PATH:
 		return req->context_path;
 	case BW_REQ_SERVLET_PATH:
@@ -164,6 +166,18 @@ const struct bw_host *bundles_host(void)
 		.log = write_log,
 		.offload = offload_run,
 		.sleep_ms = offload_sleep_ms,
+		.context_dispatcher = dispatcher_of_context,
+		.req_get_dispatcher = dispatcher_of_request,
+		.context_named_dispatcher = dispatcher_named,
+		.forward = dispatcher_forward,
+		.include = dispatcher_include,
+		.req_start_async = async_start,
+		.async_set_timeout = async_set_timeout,
+		.async_listen = async_listen,
+		.async_run = async_run,
+		.async_complete = async_complete,
+		.async_dispatch = async_dispatch,
+		.async_release = async_release,
 	};
 
 	return &host;

@@ -212,7 +212,7 @@ void response_builtin_page(struct bw_req *req, int status)
 	bool       json = prefers_json(req);
 	struct buf page;
 
-	if (request_check(req) != BW_OK || req->committed)
+	if (request_check(req) != BW_OK || req->committed || req->body_only)
 		return;
 	response_reset_body(req);
 	req->status = status;

@@ -22,6 +22,7 @@ struct fiber;
 struct http_req; /* libh2o's side; only gateway/http looks inside */
 struct snapshot; /* whiteboard/snapshot.h */
 struct snapshot_context;
+struct dispatch;
 struct bw_res_header {
 	struct bw_str name, value; /* name in lower case */
 };
@@ -37,7 +38,18 @@ struct req_wait {
 
 struct req_attr {
 	struct req_attr *next;
-	struct bw_str    name, value;
+	struct bw_str    name, value; /* an absent value: no such attribute */
+};
+
+/* What a dispatch other than the client's own is for; in the arena or on the dispatching stack. */
+struct req_target {
+	struct bw_str uri, query, path; /* as of struct bw_req */
+};
+
+/* The query of a dispatch: its parameters go before the others. On the dispatching stack. */
+struct req_query {
+	const struct req_query *next; /* of the dispatch around it */
+	struct bw_str           query;
 };
 
 struct bw_req {
@@ -81,15 +93,26 @@ struct bw_req {
 	struct bw_str         error_text;
 	struct bw_str         error_name; /* bw_req_fail */
 	bool truncated; /* failed after commit: the connection must not end cleanly */
+	bool body_only; /* inside an include: all but writes to the body is ignored */
+	bool unhurried; /* parked for as long as it takes: asynchronous work sets its own time-out */
 
 	/* dispatch: whiteboard */
 	struct snapshot   *snapshot;
 	enum bw_dispatcher dispatcher;
-	void              *whiteboard; /* struct dispatch of whiteboard/dispatch.c */
 	struct bw_str    context_path, servlet_path, path_info, servlet_name, pattern, match_value;
 	struct req_attr *attrs;
 	/* The context whose listeners hear of attributes; NULL: nobody does. */
 	const struct snapshot_context *listened;
+
+	const struct dispatch   *whiteboard; /* the innermost one; NULL: no servlet is resolved */
+	unsigned                 nested;     /* forwards and includes that have not returned */
+	bool                     forwarded;  /* one of those is a forward to a path */
+	const struct req_target *target;   /* shown instead of the client's; NULL: that is shown */
+	const struct req_target *included; /* what is being included; NULL: nothing is */
+	const struct req_origin *origin;   /* what the client asked for; NULL: what is shown */
+	const struct req_query  *extra;    /* queries of dispatches, the innermost first */
+	unsigned                 extra_changes; /* each makes parsed parameters out of date */
+	struct bw_async         *async;         /* NULL: never started */
 
 	/* identity: security */
 	struct bw_str       remote_user, auth_type; /* absent for anonymous */
@@ -130,6 +153,28 @@ int request_check(const struct bw_req *req);
 
 /* The header of that lower-case name, absent if there is none. */
 struct bw_str request_header(const struct bw_req *req, const char *name);
+/* What the getters show: the client's own, or that of the forward or asynchronous dispatch. */
+static inline struct bw_str request_uri(const struct bw_req *req)
+{
+	return req->target ? req->target->uri : req->uri;
+}
+
+static inline struct bw_str request_query(const struct bw_req *req)
+{
+	return req->target ? req->target->query : req->query;
+}
+
+static inline struct bw_str request_path(const struct bw_req *req)
+{
+	return req->target ? req->target->path : req->path;
+}
+
+/* What the servlet is called for: the path shown, but in an include the included one. */
+static inline struct bw_str request_dispatch_path(const struct bw_req *req)
+{
+	return req->included ? req->included->path : request_path(req);
+}
+
 /* A copy in the request's arena. */
 struct bw_str request_dup(struct bw_req *req, struct bw_str s);
 /* Copies up to n octets of the body from offset; *ret_n is 0 at its end. BW_EGONE, BW_ETIME. */
@@ -148,7 +193,8 @@ int  response_write(struct bw_req *req, const void *data, size_t n);
 int  response_flush(struct bw_req *req);
 int  response_send_error(struct bw_req *req, int status, const char *text);
 int  response_fail(struct bw_req *req, const char *name, const char *text);
-/* For the server's own answers: drops the body, keeps headers, reopens a closed response. */
+/* For the server's own answers: drops the body, keeps headers, reopens a closed response. Nothing
+ * inside an include, like response_reset and response_builtin_page. */
 void response_reset_body(struct bw_req *req);
 /* Drops headers and body, status 200 (engine.md 9.2). */
 void response_reset(struct bw_req *req);

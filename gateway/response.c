@@ -110,7 +110,7 @@ int response_status(struct bw_req *req, int status)
 		return r;
 	if (status < 200 || status > 599)
 		return BW_EINVAL;
-	if (!req->closed)
+	if (!req->closed && !req->body_only)
 		req->status = status;
 	return BW_OK;
 }
@@ -124,7 +124,7 @@ int response_header(struct bw_req *req, const char *name, struct bw_str value, b
 		return r;
 	if (!header_name(req, name, &lower) || !is_field_value(value))
 		return BW_EINVAL;
-	if (req->closed)
+	if (req->closed || req->body_only)
 		return BW_OK;
 	if (replace)
 		remove_header(req, lower);
@@ -211,7 +211,7 @@ int response_send_error(struct bw_req *req, int status, const char *text)
 		return r;
 	if (status < 400 || status > 599)
 		return BW_EINVAL;
-	if (req->closed)
+	if (req->closed || req->body_only)
 		return BW_OK;
 	response_reset_body(req);
 	req->status = req->error_status = status;
@@ -229,6 +229,8 @@ int response_fail(struct bw_req *req, const char *name, const char *text)
 
 void response_reset_body(struct bw_req *req)
 {
+	if (req->body_only)
+		return;
 	buf_clear(&req->body);
 	req->body_sent = 0;
 	req->closed = false;
@@ -236,6 +238,8 @@ void response_reset_body(struct bw_req *req)
 
 void response_reset(struct bw_req *req)
 {
+	if (req->body_only)
+		return;
 	response_reset_body(req);
 	req->n_res_headers = 0;
 	req->status = 200;

@@ -19,6 +19,7 @@
 #include "security/security.h"
 #include "settings.h"
 #include "shared.h"
+#include "whiteboard/async.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/runtime.h"
 #include "whiteboard/whiteboard.h"
@@ -155,6 +156,7 @@ int worker_run(const struct worker *w)
 	                                 .serve = serve });
 	signals = loop_fd_watch(signal_fd, on_signal, &signal_fd);
 	offload_init(OFFLOAD_THREADS, OFFLOAD_QUEUE);
+	async_init();
 	trim.on_due = on_trim;
 	loop_timer_link(&trim, TRIM_MS);
 	registry = registry_new();
@@ -182,6 +184,7 @@ int worker_run(const struct worker *w)
 	runtime_done();
 	security_done();
 	registry_free(registry);
+	async_done();
 	offload_done();
 	loop_timer_unlink(&trim);
 	loop_fd_close(signals);

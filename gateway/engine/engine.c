@@ -36,7 +36,9 @@ static struct bw_service *context_service, *servlet_service;
 /* Strings that a servlet sees end in a NUL: slices from the middle of the path are copied. */
 static struct bw_str printable(struct bw_req *req, struct bw_str s)
 {
-	return s.p == NULL || s.p + s.n == req->path.p + req->path.n ? s : request_dup(req, s);
+	struct bw_str path = request_dispatch_path(req);
+
+	return s.p == NULL || s.p + s.n == path.p + path.n ? s : request_dup(req, s);
 }
 
 static void publish(struct bw_req *req, const struct resolution *found)

@@ -160,6 +160,8 @@ int errors_finish(struct bw_req *req, int rc, const struct record *record, uint6
 
 	if ((rc >= 0 && req->error_status == 0) || req->committed || request_check(req) != BW_OK)
 		return rc;
+	if (req->nested > 0)
+		return rc; /* for whoever forwarded or included, and at last for the outermost */
 	e = fault_of(req, rc < 0 ? rc : BW_OK);
 	m = find_handler(req, &e, record, types);
 	if (m == NULL)

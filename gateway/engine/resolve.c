@@ -23,8 +23,10 @@ static struct bw_str rest_of(struct bw_str path, size_t n)
 
 static void split_at(struct bw_req *req, size_t n, struct resolution *ret)
 {
-	pathinfo_split(rest_of(req->path, n), &ret->path_info);
-	ret->path_info.resource_path = (struct bw_str){ req->path.p, n };
+	struct bw_str path = request_dispatch_path(req);
+
+	pathinfo_split(rest_of(path, n), &ret->path_info);
+	ret->path_info.resource_path = (struct bw_str){ path.p, n };
 }
 
 static struct bw_resource *new_resource(struct bw_req *req)
@@ -40,10 +42,10 @@ static struct bw_resource *new_resource(struct bw_req *req)
 static void make_synthetic(struct bw_req *req, struct bw_str type, size_t n, struct resolution *ret)
 {
 	struct bw_resource *res = new_resource(req);
-	struct bw_str       path = { req->path.p, n };
+	struct bw_str       whole = request_dispatch_path(req), path = { whole.p, n };
 	const char         *slash;
 
-	if (n < req->path.n)
+	if (n < whole.n)
 		path = request_dup(req, path);
 	slash = memrchr(path.p, '/', path.n);
 	res->record.path = path;
@@ -67,11 +69,12 @@ static void make_mounted(struct bw_req *req, const struct mount_node *node, size
  * what follows the first dot. */
 static void make_missing(struct bw_req *req, struct resolution *ret)
 {
-	const char *dot = memchr(req->path.p, '.', req->path.n);
+	struct bw_str path = request_dispatch_path(req);
+	const char   *dot = memchr(path.p, '.', path.n);
 
-	make_synthetic(req, BW_STR("sling:nonexisting"), req->path.n, ret);
-	split_at(req, dot != NULL ? (size_t)(dot - req->path.p) : req->path.n, ret);
-	ret->path_info.resource_path = req->path;
+	make_synthetic(req, BW_STR("sling:nonexisting"), path.n, ret);
+	split_at(req, dot != NULL ? (size_t)(dot - path.p) : path.n, ret);
+	ret->path_info.resource_path = path;
 }
 
 static const struct mount_node *mounted_servlet_at(struct bw_str path)
@@ -101,7 +104,8 @@ static int resolve_stored(struct bw_req *req, struct bw_str first, struct resolu
 	const struct mount_node *node;
 	struct record            record;
 	size_t                   stored = 0, mounted;
-	int rc = ask_resource_resolve(req->resolver, req->path, &stored, &record, &ret->types);
+	int rc = ask_resource_resolve(req->resolver, request_dispatch_path(req), &stored, &record,
+	                              &ret->types);
 
 	if (rc != BW_OK && rc != BW_ENOTFOUND)
 		return rc;
@@ -130,9 +134,9 @@ static size_t find_star(struct bw_str path)
 
 int resolve_request(struct bw_req *req, struct resolution *ret)
 {
-	struct bw_str            first = pathinfo_first(req->path);
+	struct bw_str            path = request_dispatch_path(req), first = pathinfo_first(path);
 	const struct mount_node *node;
-	size_t                   n = find_star(req->path);
+	size_t                   n = find_star(path);
 
 	ret->types = 0;
 	if (n > 0) {

@@ -96,6 +96,13 @@ static void set_deadline(struct http_req *h)
 	h->req->deadline_us = h->due_us;
 }
 
+/* Half a close keeps its own: that client has little time to be answered in. */
+static void forget_deadline(struct http_req *h)
+{
+	if (h->queue != &half_closed)
+		queue_remove(h);
+}
+
 /* ---- hearing a parked request's client ------------------------------------------------------- */
 
 static void drop(struct http_req *h);
@@ -304,7 +311,9 @@ static void stopped(struct bw_req *req)
 		send_part(h);
 		return;
 	}
-	if (h->queue == NULL)
+	if (req->unhurried)
+		forget_deadline(h);
+	else if (h->queue == NULL)
 		set_deadline(h);
 	watch(h);
 }

@@ -1,4 +1,5 @@
-/* Request attributes: a short list in the request's arena.
+/* Request attributes: a short list in the request's arena, the first of a name counts. A dispatch puts
+ * its own in front, from its stack, and takes them away when it ends.
  *
  * Runs in: the request's fiber. Fails with: BW_EINVAL. Tests: tests/unit/whiteboard/dispatch_test.c. */
 #include "attr.h"
@@ -22,17 +23,27 @@ int attr_set(struct bw_req *req, const char *name, struct bw_str value)
 		return BW_EINVAL;
 	while (*at && !bw_str_eq((*at)->name, key))
 		at = &(*at)->next;
-	if (!value.p) {
-		if (*at)
-			*at = (*at)->next;
-		return BW_OK;
-	}
 	value = request_dup(req, value);
 	if (*at) {
-		(*at)->value = value;
+		(*at)->value = value; /* an absent one too: the place may be one of a dispatch */
 		return BW_OK;
 	}
+	if (!value.p)
+		return BW_OK;
 	*at = arena_alloc(&req->arena, sizeof(**at));
 	**at = (struct req_attr){ .name = request_dup(req, key), .value = value };
 	return BW_OK;
+}
+
+void attr_push(struct bw_req *req, struct req_attr *block, size_t n)
+{
+	for (size_t i = n; i > 0; i--) {
+		block[i - 1].next = req->attrs;
+		req->attrs = &block[i - 1];
+	}
+}
+
+void attr_pop(struct bw_req *req, const struct req_attr *block, size_t n)
+{
+	req->attrs = block[n - 1].next;
 }

@@ -32,6 +32,9 @@ struct build {
 	struct taken             taken;
 	struct match_input      *inputs;
 	size_t                   n_inputs;
+
+	const struct snapshot_servlet **named; /* in ranking order */
+	size_t                          n_named;
 };
 
 static uint64_t hash_bytes(const void *p, size_t n)
@@ -179,7 +182,7 @@ static void bind_preprocessors(struct build *b)
 		if (!is_valid(r, READING_PREPROCESSOR) || !(binding = bind_in(b, r, server)))
 			continue;
 		f = arena_alloc(&s->arena, sizeof(*f));
-		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note };
+		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note, false };
 		s->preprocessors[s->n_preprocessors++] = f;
 	}
 }
@@ -241,8 +244,10 @@ static void bind_filters(struct build *b)
 		if (!is_client(b, r, READING_FILTER) || !(binding = bind(b, r)))
 			continue;
 		f = arena_alloc(&b->s->arena, sizeof(*f));
-		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note };
+		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note,
+			                       r->async };
 		c->filters[c->n_filters++] = f;
+		c->dispatchers |= r->dispatchers;
 	}
 }
 
@@ -257,31 +262,28 @@ static bool takes_all(const struct reading *filter)
 	return false;
 }
 
-static bool takes_name(const struct reading *filter, struct bw_str name)
-{
-	for (size_t i = 0; i < filter->n_servlet_names; i++)
-		if (bw_str_eq(filter->servlet_names[i], name))
-			return true;
-	return false;
-}
-
-/* The REQUEST chain of a servlet: what always runs, and what depends on the path of the request. */
-static void plan_steps(struct build *b, struct snapshot_servlet *servlet)
+/* A chain of a servlet: what always runs, and what depends on the path that is asked for. */
+static void plan_chain(struct build *b, struct snapshot_servlet *servlet, enum bw_dispatcher type)
 {
 	const struct snapshot_context *c = b->c;
+	struct snapshot_chain         *chain = &servlet->chains[type];
 
-	if (c->n_filters == 0)
-		return;
-	servlet->steps = arena_alloc(&b->s->arena, c->n_filters * sizeof(*servlet->steps));
+	chain->steps = arena_alloc(&b->s->arena, c->n_filters * sizeof(*chain->steps));
 	for (size_t i = 0; i < c->n_filters; i++) {
 		const struct reading *r = c->filters[i]->reading;
-		bool always = takes_all(r) || takes_name(r, servlet->reading->name);
+		bool always = takes_all(r) || reading_filters_name(r, servlet->reading->name);
 
-		if ((r->dispatchers & 1u << BW_REQUEST) &&
+		if ((r->dispatchers & 1u << type) &&
 		    (always || r->n_patterns > 0 || r->n_regexes > 0))
-			servlet->steps[servlet->n_steps++] =
-				(struct snapshot_step){ c->filters[i], always };
+			chain->steps[chain->n++] = (struct snapshot_step){ c->filters[i], always };
 	}
+}
+
+static void plan_chains(struct build *b, struct snapshot_servlet *servlet)
+{
+	for (enum bw_dispatcher type = BW_REQUEST; type <= BW_ERROR; type++)
+		if (b->c->dispatchers & 1u << type)
+			plan_chain(b, servlet, type);
 }
 
 /* ---- servlets ---- */
@@ -372,31 +374,40 @@ static void bind_servlet(struct build *b, struct reading *r)
 		                              .type = reading_type(r),
 		                              .self = binding->self,
 		                              .helper = binding->helper,
-		                              .note = r->note };
+		                              .note = r->note,
+		                              .async = r->async };
 	*b->c->last_servlet = servlet;
 	b->c->last_servlet = &servlet->next;
+	if (as_servlet && r->named)
+		b->named[b->n_named++] = servlet;
 	take_patterns(b, servlet);
 	take_pages(b, servlet);
-	plan_steps(b, servlet);
+	plan_chains(b, servlet);
 }
 
 static void bind_servlets(struct build *b)
 {
-	size_t patterns = 0, slots = 8;
+	size_t patterns = 0, names = 0, slots = 8;
 
 	for (size_t i = 0; i < b->n; i++)
-		if (is_client(b, b->readings[i], READING_SERVLET | READING_ERROR_PAGE))
+		if (is_client(b, b->readings[i], READING_SERVLET | READING_ERROR_PAGE)) {
 			patterns += b->readings[i]->n_patterns;
+			names += b->readings[i]->named;
+		}
 	while (slots < 2 * patterns)
 		slots *= 2;
 	b->taken = (struct taken){ xcalloc(slots, sizeof(struct bw_str *)), slots - 1 };
 	b->inputs = xcalloc(patterns + 1, sizeof(*b->inputs));
 	b->n_inputs = 0;
+	b->named = xcalloc(names + 1, sizeof(*b->named));
+	b->n_named = 0;
 	for (size_t i = 0; i < b->n; i++)
 		if (is_client(b, b->readings[i], READING_SERVLET | READING_ERROR_PAGE))
 			bind_servlet(b, b->readings[i]);
 	match_compile(&b->c->table, &b->s->arena, b->inputs, b->n_inputs);
 	b->c->is_empty = b->n_inputs == 0;
+	names_compile(&b->c->names, &b->s->arena, b->named, b->n_named);
+	free(b->named);
 	free(b->inputs);
 	free(b->taken.slots);
 }

@@ -11,6 +11,7 @@
  * Tests: tests/unit/whiteboard/dispatch_test.c, tests/conformance (A, C, F, H). */
 #include "dispatch.h"
 
+#include "async.h"
 #include "attr.h"
 #include "listener.h"
 #include "preprocess.h"
@@ -37,6 +38,7 @@ static int run_from(struct dispatch *d, struct bw_req *req, size_t i)
 
 		if (!d->steps[i].always && !reading_filters(f->reading, d->path, r->name))
 			continue;
+		d->sync |= !f->async;
 		note(req, f->note);
 		return f->type->filter ? f->type->filter(f->self, req, &chain)
 		                       : whiteboard_chain_next(&chain, req);
@@ -70,11 +72,22 @@ struct bw_str dispatch_path(struct bw_str rest)
 	return rest.n > 0 ? rest : BW_STR("/");
 }
 
+struct dispatch dispatch_of(const struct snapshot_servlet *servlet, enum bw_dispatcher type,
+                            struct bw_str rest)
+{
+	const struct snapshot_chain *chain = &servlet->chains[type];
+
+	return (struct dispatch){ .servlet = servlet,
+		                  .steps = chain->steps,
+		                  .n_steps = chain->n,
+		                  .path = dispatch_path(rest) };
+}
+
 /* ---- path values ---- */
 
-/* Jakarta Servlet 3.5 and 12.1; context path + servlet path + path info is the canonical path, but for
- * the pattern "" asked for without a slash. */
-static void set_path_values(struct bw_req *req, const struct snapshot_hit *hit)
+/* Context path + servlet path + path info is the canonical path, but for the pattern "" asked for
+ * without a slash. */
+void dispatch_set_path_values(struct bw_req *req, const struct snapshot_hit *hit)
 {
 	const struct pattern *p = hit->pattern->pattern;
 	struct bw_str         rest = hit->rest;
@@ -140,20 +153,39 @@ static int admit(struct bw_req *req, const struct helper *h)
 	return err;
 }
 
-static int serve_hit(struct bw_req *req, const struct snapshot_hit *hit)
+void dispatch_finish(const struct helper *h, struct bw_req *req)
 {
-	const struct snapshot_servlet *servlet = hit->pattern->servlet;
-	const struct helper           *h = servlet->helper;
-	struct dispatch d = { servlet, servlet->steps, servlet->n_steps, dispatch_path(hit->rest) };
-	int             err = admit(req, h);
+	if (!h->type || !h->type->finish_security)
+		return;
+	note(req, h->context->reading->note);
+	h->type->finish_security(h->self, req);
+}
 
-	if (err != BW_OK)
-		return err < 0 ? err : BW_OK;
-	err = dispatch_run(&d, req);
-	if (h->type && h->type->finish_security) {
-		note(req, h->context->reading->note);
-		h->type->finish_security(h->self, req);
-	}
+int dispatch_begin(struct dispatch *d, struct bw_req *req, bool *ret_admitted)
+{
+	int err;
+
+	d->outer = req->whiteboard;
+	req->whiteboard = d;
+	err = admit(req, d->servlet->helper);
+	*ret_admitted = err == BW_OK;
+	if (err == BW_OK)
+		err = dispatch_run(d, req);
+	d->sync = true; /* it is too late to start anything */
+	return err < 0 ? err : BW_OK;
+}
+
+int dispatch_serve(struct dispatch *d, struct bw_req *req)
+{
+	bool admitted;
+	int  err = dispatch_begin(d, req, &admitted);
+
+	/* What the client asked for directly lasts until its asynchronous work is through. */
+	if (req->async && !d->outer)
+		err = async_await(req, err);
+	if (admitted)
+		dispatch_finish(d->servlet->helper, req);
+	req->whiteboard = d->outer;
 	return err;
 }
 
@@ -167,16 +199,18 @@ static void release_snapshot(void *arg)
 int dispatch_request(struct bw_req *req)
 {
 	struct snapshot_hit hit;
+	struct dispatch     d;
 	int                 err;
 
 	if (!snapshot_find(req->snapshot, req->path, &hit)) {
 		fault_not_found(req, req->snapshot);
 		return BW_OK;
 	}
-	set_path_values(req, &hit);
+	dispatch_set_path_values(req, &hit);
 	if (hit.context->listens)
 		listener_request_initialized(hit.context, req);
-	err = serve_hit(req, &hit);
+	d = dispatch_of(hit.pattern->servlet, BW_REQUEST, hit.rest);
+	err = dispatch_serve(&d, req);
 	if (err != BW_OK || req->error_status != 0)
 		fault_answer(req, hit.context, hit.pattern->servlet, err);
 	if (hit.context->listens)

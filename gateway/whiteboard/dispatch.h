@@ -4,11 +4,14 @@
 
 #include <request.h>
 
+/* On the dispatching stack; req->whiteboard is the innermost one. */
 struct dispatch {
 	const struct snapshot_servlet *servlet;
 	const struct snapshot_step    *steps;
 	size_t                         n_steps;
-	struct bw_str                  path; /* what filters are matched against */
+	struct bw_str                  path;  /* what filters are matched against */
+	const struct dispatch         *outer; /* in which this one was asked for; NULL */
+	bool                           sync;  /* nothing asynchronous may be started */
 };
 
 struct preprocess;
@@ -25,10 +28,21 @@ struct bw_chain {
 /* Answers a request: resolution, listeners, security, filters, servlet, error page. What the servlet or a
  * filter returned, which is answered already. */
 int dispatch_request(struct bw_req *req);
-/* Runs the chain from its start. What the last caller returned: BW_OK or an error. */
+/* The dispatch of a servlet for a path inside its context. */
+struct dispatch dispatch_of(const struct snapshot_servlet *servlet, enum bw_dispatcher type,
+                            struct bw_str rest);
+/* Asks the context's helper, runs the chain from its start, and tells the helper that it has ended.
+ * What the last caller returned: BW_OK or an error. A helper that declines has answered: BW_OK. */
+int dispatch_serve(struct dispatch *d, struct bw_req *req);
+/* The first two of these three; *ret_admitted: the last is still to be done, with dispatch_finish. */
+int  dispatch_begin(struct dispatch *d, struct bw_req *req, bool *ret_admitted);
+void dispatch_finish(const struct helper *h, struct bw_req *req);
+/* Only the chain. */
 int dispatch_run(struct dispatch *d, struct bw_req *req);
 /* The context-relative path as filters and error pages see it: never empty. */
 struct bw_str dispatch_path(struct bw_str rest);
+/* The path values and the mapping of a request that a pattern has taken (Jakarta Servlet 3.5, 12.1). */
+void dispatch_set_path_values(struct bw_req *req, const struct snapshot_hit *hit);
 
 /* fault.c: answers a request whose servlet, filter or context helper returned err (BW_OK: look whether
  * it called sendError) with an error page or the built-in one. context: the one that served; NULL:

@@ -63,17 +63,17 @@ void fault_set_attributes(struct bw_req *req, const struct fault *f, struct bw_s
 	attr_set(req, "jakarta.servlet.error.exception_type", f->name);
 }
 
-/* The ERROR chain: a few filters, worked out here, since errors are rare. */
-static int run_page(struct bw_req *req, const struct snapshot_context *c,
-                    const struct snapshot_servlet *page)
+/* The helper is not asked again. */
+static int run_page(struct bw_req *req, const struct snapshot_servlet *page)
 {
-	struct snapshot_step *steps = arena_alloc(&req->arena, (c->n_filters + 1) * sizeof(*steps));
-	struct dispatch       d = { .servlet = page, .steps = steps, .path = req->path_info };
+	struct dispatch d = dispatch_of(page, BW_ERROR, req->path_info);
+	int             err;
 
-	for (size_t i = 0; i < c->n_filters; i++)
-		if (c->filters[i]->reading->dispatchers & 1u << BW_ERROR)
-			steps[d.n_steps++] = (struct snapshot_step){ c->filters[i], false };
-	return dispatch_run(&d, req);
+	d.sync = true; /* nobody would wait */
+	req->whiteboard = &d;
+	err = dispatch_run(&d, req);
+	req->whiteboard = NULL;
+	return err;
 }
 
 /* True: the page has answered. */
@@ -97,7 +97,7 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 	req->status = f->status;
 	if (f->status == 503)
 		response_header(req, "retry-after", BW_STR("1"), true);
-	err = run_page(req, c, page);
+	err = run_page(req, page);
 	req->method = method;
 	if (err == BW_OK && req->error_status == 0)
 		return true;

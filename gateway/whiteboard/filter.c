@@ -98,14 +98,21 @@ static bool regex_takes(const struct reading *filter, const struct filter_regex 
 	return rc != PCRE2_ERROR_NOMATCH;
 }
 
+bool reading_filters_name(const struct reading *filter, struct bw_str name)
+{
+	for (size_t i = 0; name.p && i < filter->n_servlet_names; i++)
+		if (bw_str_eq(filter->servlet_names[i], name))
+			return true;
+	return false;
+}
+
 bool reading_filters(const struct reading *filter, struct bw_str path, struct bw_str name)
 {
 	for (size_t i = 0; i < filter->n_patterns; i++)
 		if (pattern_filters(&filter->patterns[i], path))
 			return true;
-	for (size_t i = 0; name.p && i < filter->n_servlet_names; i++)
-		if (bw_str_eq(filter->servlet_names[i], name))
-			return true;
+	if (reading_filters_name(filter, name))
+		return true;
 	for (size_t i = 0; i < filter->n_regexes; i++)
 		if (regex_takes(filter, &filter->regexes[i], path))
 			return true;

@@ -53,6 +53,18 @@ static bool get_strings(const struct reading *r, const char *name, struct bw_str
 	return true;
 }
 
+/* A bool, or "true" in any letter case; false for everything else. */
+static bool get_bool(const struct reading *r, const char *name)
+{
+	const struct bw_prop *p = props_find(r->props, r->n_props, name);
+
+	if (!p)
+		return false;
+	return p->type == BW_PROP_BOOL
+	               ? p->u.b
+	               : p->type == BW_PROP_STRING && strcasecmp(p->u.string, "true") == 0;
+}
+
 /* Is the key there at all? An empty list counts as absent. */
 static bool has(const struct reading *r, const char *name)
 {
@@ -254,6 +266,7 @@ static void read_servlet(struct reading *r)
 	make_note(r);
 	read_error_pages(r);
 	read_select(r);
+	r->async = get_bool(r, BW_SERVLET_ASYNC);
 	if (!r->named && r->n_patterns + r->n_codes + r->n_error_names == 0 && !r->all_4xx &&
 	    !r->all_5xx)
 		r->invalid = r->kinds; /* what made it a candidate is of the wrong type */
@@ -272,6 +285,7 @@ static void read_filter(struct reading *r)
 	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER);
 	make_note(r);
 	read_select(r);
+	r->async = get_bool(r, BW_FILTER_ASYNC);
 	get_strings(r, BW_FILTER_SERVLET, &r->servlet_names, &r->n_servlet_names);
 	get_strings(r, BW_FILTER_REGEX, &values, &n);
 	if (!filter_compile(r, values, n))

@@ -76,6 +76,7 @@ struct reading {
 	uint16_t      *codes; /* 400..599, each once */
 	size_t         n_codes;
 	bool           all_4xx, all_5xx;
+	bool           async; /* asyncSupported of a servlet or filter */
 	struct bw_str *error_names;
 	size_t         n_error_names;
 
@@ -108,6 +109,8 @@ bool reading_selects(const struct reading *client, const struct reading *context
  * servlet's, absent if it has none. A regex that runs into its limits counts as a match: the filter
  * may be there for protection. */
 bool reading_filters(const struct reading *filter, struct bw_str path, struct bw_str name);
+/* Only by the servlet's name. */
+bool reading_filters_name(const struct reading *filter, struct bw_str name);
 
 static inline const void *reading_type(const struct reading *r)
 {

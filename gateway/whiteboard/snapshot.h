@@ -6,12 +6,14 @@
 #pragma once
 #include "binding.h"
 #include "match.h"
+#include "names.h"
 
 struct snapshot_filter {
 	const struct reading   *reading;
 	const struct bw_filter *type;
 	void                   *self;
-	const char             *note; /* "bundle:filter", for the watchdog */
+	const char             *note;  /* "bundle:filter", for the watchdog */
+	bool                    async; /* filter.asyncSupported */
 };
 
 struct snapshot_listener {
@@ -26,18 +28,24 @@ struct snapshot_step {
 	bool                          always; /* whatever the path */
 };
 
+/* The filters of one type of dispatch, in order. */
+struct snapshot_chain {
+	struct snapshot_step *steps;
+	size_t                n;
+};
+
 struct snapshot_servlet {
 	const struct snapshot_context *context;
 	const struct reading          *reading;
 	const struct bw_servlet       *type;
 	void                          *self;
-	const struct helper           *helper; /* decides for this servlet's bundle */
-	const char                    *note;   /* "bundle:servlet" */
-	struct snapshot_step          *steps;  /* of its REQUEST chain, in order */
-	size_t                         n_steps;
+	const struct helper           *helper;   /* decides for this servlet's bundle */
+	const char                    *note;     /* "bundle:servlet" */
 	struct snapshot_servlet       *next;     /* of the context, in ranking order */
 	const struct pattern         **patterns; /* those it has, in the order given */
 	size_t                         n_patterns;
+	bool                           async;                /* servlet.asyncSupported */
+	struct snapshot_chain          chains[BW_ERROR + 1]; /* by enum bw_dispatcher */
 };
 
 struct snapshot_pattern {
@@ -59,6 +67,8 @@ struct snapshot_context {
 	struct snapshot_filter **filters; /* in ranking order */
 	size_t                   n_filters;
 	struct snapshot_servlet *servlets, **last_servlet; /* error pages among them */
+	unsigned                 dispatchers;              /* of all its filters together */
+	struct names             names;                    /* of the servlets that were given one */
 	/* Error pages, by status - READING_CODE_MIN (NULL if there are none), and by name. */
 	const struct snapshot_servlet **codes;
 	bool                        class_taken[2]; /* 4xx, 5xx: a page for all of it is there */

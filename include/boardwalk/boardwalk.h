@@ -6,7 +6,9 @@
  * Functions marked (waits) may park the coroutine; they answer BW_EGONE when the client is gone and
  * BW_ETIME when the request's time is up. */
 #pragma once
+#include <boardwalk/async.h>
 #include <boardwalk/bundle.h>
+#include <boardwalk/dispatcher.h>
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -17,7 +17,7 @@
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
-#define BW_ABI_MINOR    0
+#define BW_ABI_MINOR    1
 
 struct bw_host {
 	size_t size;
@@ -70,6 +70,24 @@ struct bw_host {
 	void (*log)(struct bw_bundle *b, struct bw_req *req, int level, struct bw_str text);
 	int (*offload)(struct bw_req *req, void (*job)(void *arg), void *arg);
 	int (*sleep_ms)(struct bw_req *req, uint32_t ms);
+
+	/* Dispatchers. */
+	struct bw_request_dispatcher *(*context_dispatcher)(struct bw_req *req, struct bw_str path);
+	struct bw_request_dispatcher *(*req_get_dispatcher)(struct bw_req *req, struct bw_str path);
+	struct bw_request_dispatcher *(*context_named_dispatcher)(struct bw_req *req,
+	                                                          struct bw_str  name);
+	int (*forward)(struct bw_req *req, struct bw_request_dispatcher *d);
+	int (*include)(struct bw_req *req, struct bw_request_dispatcher *d);
+
+	/* Asynchronous requests. */
+	int (*req_start_async)(struct bw_req *req, struct bw_async **ret_async);
+	int (*async_set_timeout)(struct bw_async *a, uint32_t ms);
+	int (*async_listen)(struct bw_async *a, const struct bw_async_listener *listener,
+	                    void *self);
+	int (*async_run)(struct bw_async *a, void (*fn)(struct bw_req *req, void *arg), void *arg);
+	int (*async_complete)(struct bw_async *a);
+	int (*async_dispatch)(struct bw_async *a, struct bw_str path);
+	void (*async_release)(struct bw_async *a);
 };
 
 struct bw_bundle_descriptor {

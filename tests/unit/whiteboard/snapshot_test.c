@@ -211,17 +211,18 @@ static void describe(const struct thing *all, char *to, size_t size)
 	size_t                 n = 0;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		struct snapshot_hit hit;
+		struct snapshot_hit          hit;
+		const struct snapshot_chain *chain;
 
 		n += (size_t)snprintf(to + n, size - n, "%s:", paths[i]);
 		if (!snapshot_find(s, bw_str(paths[i]), &hit))
 			continue;
 		n += (size_t)snprintf(to + n, size - n, "%d",
 		                      number_of(all, hit.pattern->servlet->self));
-		for (size_t k = 0; k < hit.pattern->servlet->n_steps; k++)
-			n += (size_t)snprintf(
-				to + n, size - n, "f%d",
-				number_of(all, hit.pattern->servlet->steps[k].filter->self));
+		chain = &hit.pattern->servlet->chains[BW_REQUEST];
+		for (size_t k = 0; k < chain->n; k++)
+			n += (size_t)snprintf(to + n, size - n, "f%d",
+			                      number_of(all, chain->steps[k].filter->self));
 	}
 	for (size_t i = 0; i < s->n_failures; i++) {
 		const struct failure *f = &s->failures[i];
