@@ -1,4 +1,5 @@
-/* answer.c - what repo agrees to do: find, read and list resources for the bearer of a handle.
+/* answer.c - what repo agrees to do: find, read and list resources for the bearer of a handle; keep
+ * sessions for whoever knows the hash of their ids.
  *
  * The gateway is not believed: what a request may see hangs on its handle alone, and that is
  * checked for each message: the MAC (wrong: the connection ends), the connection, the expiry, the
@@ -16,8 +17,13 @@
 
 /* The permit table. All else from the gateway closes its connection. */
 static const enum wire_id permit[] = {
-	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET, WIRE_RESOURCE_CHILDREN,
-	WIRE_HANDLE_CLOSE,     WIRE_NONE,
+	WIRE_RESOURCE_RESOLVE,  WIRE_RESOURCE_GET,
+	WIRE_RESOURCE_CHILDREN, WIRE_HANDLE_CLOSE,
+	WIRE_SESSION_LOAD,      WIRE_SESSION_CREATE,
+	WIRE_SESSION_SET,       WIRE_SESSION_ADD,
+	WIRE_SESSION_TIMEOUT,   WIRE_SESSION_INVALIDATE,
+	WIRE_SESSION_CHANGE_ID, WIRE_SESSION_RELEASE,
+	WIRE_SESSION_WATCH,     WIRE_NONE,
 };
 
 #define BATCH 64u
@@ -25,6 +31,7 @@ static const enum wire_id permit[] = {
 struct answers {
 	struct wire_server      *server;
 	struct resources        *resources;
+	struct sessions         *sessions;
 	struct principals_table *principals;
 	const struct handle_key *keys;
 	size_t                   n_keys;
@@ -37,9 +44,10 @@ struct answers {
 
 /* One gateway worker. */
 struct conn {
-	struct wire_conn base;
-	struct handles   handles;
-	struct asker     asker;
+	struct wire_conn     base;
+	struct handles       handles;
+	struct asker         asker;
+	struct session_asker session_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -182,6 +190,18 @@ static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
 	handles_close(&c->handles, m->sequence);
 }
 
+static void on_session(struct conn *c, const struct wire_question *q, const struct wire_message *m)
+{
+	struct answers *a = answers_of(c);
+
+	if (!a->is_draining) {
+		if (!sessions_ask(a->sessions, &c->session_asker, q, m))
+			hang_up(c, q, "malformed question about a session");
+	} else if (wire_row(q->id)->answer != WIRE_NONE) {
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	}
+}
+
 static void on_message(struct wire_conn *base, const struct wire_question *q,
                        struct wire_message *m)
 {
@@ -200,6 +220,17 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_HANDLE_CLOSE:
 		on_handle_close(c, &m->u->handle_close);
 		break;
+	case WIRE_SESSION_LOAD:
+	case WIRE_SESSION_CREATE:
+	case WIRE_SESSION_SET:
+	case WIRE_SESSION_ADD:
+	case WIRE_SESSION_TIMEOUT:
+	case WIRE_SESSION_INVALIDATE:
+	case WIRE_SESSION_CHANGE_ID:
+	case WIRE_SESSION_RELEASE:
+	case WIRE_SESSION_WATCH:
+		on_session(c, q, m);
+		break;
 	default:
 		fatalx("message %d is permitted and has no handler", (int)q->id);
 	}
@@ -214,6 +245,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	(void)channel;
 	handles_init(&c->handles, answers_of(c)->principals);
 	asker_init(&c->asker, base->chan);
+	session_asker_init(&c->session_asker, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
 }
@@ -233,12 +265,14 @@ static void on_close(struct wire_conn *base, const char *reason)
 	log_info(0, "connection %llu closed: %s", (unsigned long long)base->id, reason);
 	drop_batch(answers_of(c)); /* of a read that has not come to its end */
 	asker_gone(&c->asker);
+	session_asker_gone(&c->session_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;
 }
 
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
-                            const struct handle_key *keys, size_t n_keys, struct resources *r)
+                            const struct handle_key *keys, size_t n_keys, struct resources *r,
+                            struct sessions *sessions)
 {
 	static const struct wire_server_ops ops = {
 		.on_open = on_open,
@@ -250,6 +284,7 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 	struct answers *a = xcalloc(1, sizeof(*a));
 
 	a->resources = r;
+	a->sessions = sessions;
 	a->keys = keys;
 	a->n_keys = n_keys;
 	a->principals = principals_table_new();

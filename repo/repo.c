@@ -1,17 +1,18 @@
 /* repo.c - boardwalk-repo: the content, and who may see it.
  *
- * Holds the right to read the schema repo, as PostgreSQL's role boardwalk_repo, and the key to
- * check resolver handles with. Talks to the gateway, which it does not trust, and to PostgreSQL.
- * Refuses everything but the four messages of answer.c's permit table, and any peer that is not the
- * gateway's user.
+ * Holds the right to read the schema repo and to keep sessions in it, as PostgreSQL's role
+ * boardwalk_repo, and the key to check resolver handles with. Talks to the gateway, which it does not
+ * trust, and to PostgreSQL. Refuses everything but the messages of answer.c's permit table, and any
+ * peer that is not the gateway's user.
  *
  *     gateway ---RESOURCE_*---> answer --> resource --> cache
  *             <--RESOURCE_*---    | handles   | acl, type   ^
  *                                 |           `--> fetch --'--> PostgreSQL
+ *             ---SESSION_*----> answer --> session -----------> (what it is told, at once)
  *                                             journal ---------> (what has changed)
  *
  * Until the database has the schema of this program, and the entries are loaded, it does not greet.
- * SIGTERM or SIGINT: reads under way are finished; a second one: at once.
+ * SIGTERM or SIGINT: questions under way are answered; a second one: at once.
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after
  * that per question. Tests: tests/system. */
 #include "answer.h"
@@ -39,6 +40,7 @@ struct repo {
 	uid_t                gateway;
 	struct ev_loop      *loop;
 	struct resources    *resources;
+	struct sessions     *sessions;
 	struct journal      *journal;
 	struct answers      *answers; /* NULL until there is something to answer from */
 };
@@ -96,7 +98,7 @@ static void on_current(void *arg)
 		return;
 	}
 	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys,
-	                            repo->n_keys, repo->resources);
+	                            repo->n_keys, repo->resources, repo->sessions);
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -119,7 +121,9 @@ static bool drain(void *arg)
 
 static size_t under_way(const void *arg)
 {
-	return resources_waiting(((const struct repo *)arg)->resources);
+	const struct repo *repo = arg;
+
+	return resources_waiting(repo->resources) + sessions_waiting(repo->sessions);
 }
 
 static void run(struct repo *repo)
@@ -138,6 +142,8 @@ static void run(struct repo *repo)
 				    .on_current = on_current,
 				    .arg = repo,
 			    });
+	repo->sessions =
+		sessions_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
 	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
 	                            s->search_path.items, s->search_path.n, repo->resources);
 	wire_run(repo->loop, &ops, repo);
@@ -150,6 +156,7 @@ static void stop(struct repo *repo)
 		answers_drain(repo->answers);
 	journal_free(repo->journal);
 	resources_free(repo->resources);
+	sessions_free(repo->sessions);
 	answers_free(repo->answers);
 	ev_loop_destroy(repo->loop);
 	close(repo->listener);

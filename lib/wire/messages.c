@@ -18,6 +18,17 @@
 #define FIELDS_HANDLE_CLOSE           bw__wire__handle_close__descriptor
 #define FIELDS_RESOURCE_FOUND         bw__wire__resource_found__descriptor
 #define FIELDS_RESOURCE_PAGE          bw__wire__resource_page__descriptor
+#define FIELDS_SESSION_LOAD           bw__wire__session_load__descriptor
+#define FIELDS_SESSION_CREATE         bw__wire__session_create__descriptor
+#define FIELDS_SESSION_SET            bw__wire__session_set__descriptor
+#define FIELDS_SESSION_ADD            bw__wire__session_add__descriptor
+#define FIELDS_SESSION_TIMEOUT        bw__wire__session_timeout__descriptor
+#define FIELDS_SESSION_INVALIDATE     bw__wire__session_invalidate__descriptor
+#define FIELDS_SESSION_CHANGE_ID      bw__wire__session_change_id__descriptor
+#define FIELDS_SESSION_RELEASE        bw__wire__session_release__descriptor
+#define FIELDS_SESSION_WATCH          bw__wire__session_watch__descriptor
+#define FIELDS_SESSION_DATA           bw__wire__session_data__descriptor
+#define FIELDS_SESSION_CHANGED        bw__wire__session_changed__descriptor
 #define FIELDS_HELLO                  bw__wire__hello__descriptor
 #define FIELDS_FAILED                 bw__wire__failed__descriptor
 

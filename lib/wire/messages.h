@@ -80,6 +80,17 @@ union wire_any {
 	Bw__Wire__HandleClose           handle_close;
 	Bw__Wire__ResourceFound         resource_found;
 	Bw__Wire__ResourcePage          resource_page;
+	Bw__Wire__SessionLoad           session_load;
+	Bw__Wire__SessionCreate         session_create;
+	Bw__Wire__SessionSet            session_set;
+	Bw__Wire__SessionAdd            session_add;
+	Bw__Wire__SessionTimeout        session_timeout;
+	Bw__Wire__SessionInvalidate     session_invalidate;
+	Bw__Wire__SessionChangeId       session_change_id;
+	Bw__Wire__SessionRelease        session_release;
+	Bw__Wire__SessionWatch          session_watch;
+	Bw__Wire__SessionData           session_data;
+	Bw__Wire__SessionChanged        session_changed;
 	Bw__Wire__Hello                 hello;
 	Bw__Wire__Failed                failed;
 };

@@ -71,6 +71,74 @@ static Bw__Wire__ResourcePage sample_resource_page = {
 	.count = 2,
 	.records = SAMPLE_BYTES("two records"),
 };
+static Bw__Wire__SessionLoad sample_session_load = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_load__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.context = SAMPLE_BYTES("default"),
+};
+static Bw__Wire__SessionCreate sample_session_create = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_create__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.join = 1,
+	.max_inactive = -1,
+	.context = SAMPLE_BYTES("default"),
+};
+static Bw__Wire__SessionSet sample_session_set = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_set__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.context = SAMPLE_BYTES("default"),
+	.has_kind = 1,
+	.kind = 8,
+	.has_value = 1,
+	.value = SAMPLE_BYTES("\0\1"),
+	.name = SAMPLE_BYTES("flags"),
+};
+static Bw__Wire__SessionAdd sample_session_add = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_add__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.context = SAMPLE_BYTES("default"),
+	.delta = (uint64_t)-1,
+	.name = SAMPLE_BYTES("n"),
+};
+static Bw__Wire__SessionTimeout sample_session_timeout = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_timeout__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.context = SAMPLE_BYTES("default"),
+	.max_inactive = 1800,
+};
+static Bw__Wire__SessionInvalidate sample_session_invalidate = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_invalidate__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.context = SAMPLE_BYTES("default"),
+};
+static Bw__Wire__SessionChangeId sample_session_change_id = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_change_id__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.new_id = SAMPLE_BYTES("fedcba9876543210fedcba9876543210"),
+};
+static Bw__Wire__SessionRelease sample_session_release = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_release__descriptor),
+	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
+	.lease = 1796000000000000,
+	.context = SAMPLE_BYTES("default"),
+};
+static Bw__Wire__SessionWatch sample_session_watch = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_watch__descriptor),
+	.max = 64,
+};
+static Bw__Wire__SessionData sample_session_data = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_data__descriptor),
+	.count = 1,
+	.sessions = SAMPLE_BYTES("a record"),
+};
+static Bw__Wire__SessionChanged sample_session_changed = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_changed__descriptor),
+	.has_kind = 1,
+	.kind = 1,
+	.has_value = 1,
+	.value = SAMPLE_BYTES("old"),
+	.lease = 1,
+};
 static Bw__Wire__Hello sample_hello = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__hello__descriptor),
 	.wire_version = WIRE_VERSION,
@@ -99,6 +167,17 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_handle_close.base,
 		&sample_resource_found.base,
 		&sample_resource_page.base,
+		&sample_session_load.base,
+		&sample_session_create.base,
+		&sample_session_set.base,
+		&sample_session_add.base,
+		&sample_session_timeout.base,
+		&sample_session_invalidate.base,
+		&sample_session_change_id.base,
+		&sample_session_release.base,
+		&sample_session_watch.base,
+		&sample_session_data.base,
+		&sample_session_changed.base,
 		&sample_hello.base,
 		&sample_failed.base,
 	};

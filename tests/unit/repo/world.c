@@ -49,8 +49,10 @@ void world_begin(struct world *w, size_t cache_bytes)
 						      .arg = w,
 					      });
 	w->journal = journal_new(w->loop, conninfo, 5000, search_path, 2, w->resources);
+	w->sessions = sessions_new(w->loop, conninfo, 5000);
 	free(conninfo);
-	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources);
+	w->answers =
+		answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources, w->sessions);
 	world_until(w, w->times_current == 1);
 }
 
@@ -59,6 +61,7 @@ void world_end(struct world *w)
 	answers_drain(w->answers);
 	journal_free(w->journal);
 	resources_free(w->resources);
+	sessions_free(w->sessions);
 	answers_free(w->answers);
 	ev_loop_destroy(w->loop);
 	close(w->listener);
@@ -206,7 +209,7 @@ static void on_end(struct wire_call *wire, int err, const struct wire_frame *f)
 	memcpy(call->answer, f->payload, f->length);
 }
 
-static void start(struct client *c, struct call *call, enum wire_id id, const ProtobufCMessage *m)
+void client_ask(struct client *c, struct call *call, enum wire_id id, const ProtobufCMessage *m)
 {
 	static uint64_t request;
 
@@ -228,7 +231,7 @@ void client_resolve(struct client *c, struct call *call, const uint8_t *handle, 
 	m.handle = (ProtobufCBinaryData){ n_handle, (uint8_t *)handle };
 	m.sequence = sequence;
 	m.path = bytes(path);
-	start(c, call, WIRE_RESOURCE_RESOLVE, &m.base);
+	client_ask(c, call, WIRE_RESOURCE_RESOLVE, &m.base);
 }
 
 void client_get(struct client *c, struct call *call, const uint8_t *handle, size_t n_handle,
@@ -240,7 +243,7 @@ void client_get(struct client *c, struct call *call, const uint8_t *handle, size
 	m.handle = (ProtobufCBinaryData){ n_handle, (uint8_t *)handle };
 	m.sequence = sequence;
 	m.path = bytes(path);
-	start(c, call, WIRE_RESOURCE_GET, &m.base);
+	client_ask(c, call, WIRE_RESOURCE_GET, &m.base);
 }
 
 void client_children(struct client *c, struct call *call, uint64_t sequence, struct bw_str path,
@@ -253,7 +256,7 @@ void client_children(struct client *c, struct call *call, uint64_t sequence, str
 	m.has_after = after.p != NULL;
 	m.after = bytes(after);
 	m.max = max;
-	start(c, call, WIRE_RESOURCE_CHILDREN, &m.base);
+	client_ask(c, call, WIRE_RESOURCE_CHILDREN, &m.base);
 }
 
 void client_handle_close(struct client *c, uint64_t sequence)

@@ -29,6 +29,7 @@ struct world {
 	struct test_postgres *server;
 	struct ev_loop       *loop;
 	struct resources     *resources;
+	struct sessions      *sessions;
 	struct journal       *journal;
 	struct answers       *answers;
 	struct handle_key     key;
@@ -66,6 +67,7 @@ void client_close(struct client *c);
 size_t client_handle(struct client *c, enum handle_kind kind, uint64_t user, const uint64_t *groups,
                      uint64_t life_us, uint8_t out[HANDLE_MAX], uint64_t *ret_sequence);
 
+void client_ask(struct client *c, struct call *call, enum wire_id id, const ProtobufCMessage *m);
 /* Asks; the answer comes in call, by call_wait. handle: NULL (n 0) if it is open already. */
 void client_resolve(struct client *c, struct call *call, const uint8_t *handle, size_t n_handle,
                     uint64_t sequence, struct bw_str path);
