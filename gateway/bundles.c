@@ -10,6 +10,7 @@
  * Tests: tests/unit/whiteboard/bundles_test.c. */
 #include "bundles.h"
 
+#include "whiteboard/helper.h"
 #include "whiteboard/registry.h"
 
 #include <base/conf.h>
@@ -79,12 +80,15 @@ static const char *check_descriptor(const struct bw_bundle_descriptor *d)
 		return "is built for another major version of the ABI";
 	if (d->abi_minor > BW_ABI_MINOR)
 		return "is built for a newer minor version of the ABI";
-	if (d->size < sizeof(*d))
+	if (d->size <
+	    offsetof(struct bw_bundle_descriptor, embedded)) /* minor version 0 ends there */
 		return "has a descriptor that is too short";
 	if (!d->symbolic_name || !is_symbolic_name(d->symbolic_name))
 		return "has no valid symbolic name";
 	if (!d->version || !d->start)
 		return "has no version or no start";
+	if (d->size >= sizeof(*d) && !embedded_is_sorted(d->embedded))
+		return "has embedded files that are not in the order of their names";
 	for (const struct bw_bundle *b = bundles; b; b = b->next)
 		if (b->name && !b->failure && strcmp(b->name, d->symbolic_name) == 0)
 			return "has the symbolic name of another bundle";

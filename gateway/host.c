@@ -4,6 +4,7 @@
  * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/whiteboard/bundles_test.c,
  * tests/conformance (whose servlets call through this table). */
 #include "bundles.h"
+#include "files.h"
 #include "offload.h"
 #include "request.h"
 #include "resolver.h"
@@ -11,6 +12,7 @@
 #include "whiteboard/async.h"
 #include "whiteboard/attr.h"
 #include "whiteboard/dispatcher.h"
+#include "whiteboard/helper.h"
 #include "whiteboard/listener.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/whiteboard.h"
@@ -178,6 +180,22 @@ const struct bw_host *bundles_host(void)
 		.async_complete = async_complete,
 		.async_dispatch = async_dispatch,
 		.async_release = async_release,
+		.req_context = context_of_request,
+		.context_get = context_get_field,
+		.context_param = context_param,
+		.context_param_name = context_param_name,
+		.context_attr = context_attr,
+		.context_attr_name = context_attr_name,
+		.context_set_attr = context_set_attr,
+		.context_mime_type = context_mime_type,
+		.context_resource = context_resource,
+		.context_real_path = context_real_path,
+		.context_resource_paths = context_resource_paths,
+		.file_embedded = embedded_find,
+		.file_embedded_paths = embedded_paths,
+		.file_open = file_open,
+		.file_read = file_read,
+		.file_close = file_close,
 	};
 
 	return &host;

@@ -88,6 +88,8 @@ struct bw_req {
 	size_t                n_res_headers, cap_res_headers;
 	struct buf            body; /* not sent yet */
 	uint64_t              body_sent;
+	bool                  has_length; /* a streamed body will have length octets */
+	uint64_t              length;
 	bool                  head_only;    /* HEAD: the body is counted and dropped */
 	int                   error_status; /* sendError, 0: none */
 	struct bw_str         error_text;
@@ -99,6 +101,7 @@ struct bw_req {
 	/* dispatch: whiteboard */
 	struct snapshot   *snapshot;
 	enum bw_dispatcher dispatcher;
+	struct bw_context *context; /* of the current dispatch; NULL: none */
 	struct bw_str    context_path, servlet_path, path_info, servlet_name, pattern, match_value;
 	struct req_attr *attrs;
 	/* The context whose listeners hear of attributes; NULL: nobody does. */
@@ -191,6 +194,9 @@ int  response_status(struct bw_req *req, int status);
 int  response_header(struct bw_req *req, const char *name, struct bw_str value, bool replace);
 int  response_write(struct bw_req *req, const void *data, size_t n);
 int  response_flush(struct bw_req *req);
+/* The body to come has n octets: a streamed one goes out with its Content-Length then. Only if nothing was
+ * written so far; whoever says so writes them all, or returns an error. */
+void response_length(struct bw_req *req, uint64_t n);
 int  response_send_error(struct bw_req *req, int status, const char *text);
 int  response_fail(struct bw_req *req, const char *name, const char *text);
 /* For the server's own answers: drops the body, keeps headers, reopens a closed response. Nothing

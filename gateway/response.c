@@ -203,6 +203,14 @@ int response_flush(struct bw_req *req)
 	return send_buffer(req);
 }
 
+void response_length(struct bw_req *req, uint64_t n)
+{
+	if (req->committed || buf_size(&req->body) > 0)
+		return; /* what is there is not counted in n */
+	req->has_length = true;
+	req->length = n;
+}
+
 int response_send_error(struct bw_req *req, int status, const char *text)
 {
 	int r = check_open(req);
@@ -233,6 +241,7 @@ void response_reset_body(struct bw_req *req)
 		return;
 	buf_clear(&req->body);
 	req->body_sent = 0;
+	req->has_length = false;
 	req->closed = false;
 }
 

@@ -116,7 +116,8 @@ static void filter_calls(void)
 		"fallocate", "fstat",      "newfstatat", "statx",      "access",   "faccessat2",
 		"readlink",  "getdents64", "uname",      "getuid",     "geteuid",  "getgid",
 		"getegid",   "sendmmsg",   "recvmmsg",   "socketpair", "eventfd2", "pipe2",
-		"dup",       "dup3",       "ioctl",      "sysinfo",    "bind",     NULL,
+		"dup",       "dup3",       "ioctl",      "sysinfo",    "bind",     "preadv2",
+		NULL,
 	};
 	static const char *const kill_for[] = { "execve", "execveat", "fork",
 		                                "vfork",  "ptrace",   NULL };

@@ -257,7 +257,7 @@ static void send_part(struct http_req *h)
 		             .len = buf_size(&h->req->body) };
 
 	if (!h->started)
-		start(h, h->req, SIZE_MAX);
+		start(h, h->req, h->req->has_length ? h->req->length : SIZE_MAX);
 	unwatch(h);
 	h->sending = true;
 	set_deadline(h);

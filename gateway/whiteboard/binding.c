@@ -31,7 +31,7 @@ static struct bw_str config_param(const struct bw_config *cfg, const char *name)
 
 static bool is_listener(const struct binding *b)
 {
-	return (b->reading->kinds & READING_LISTENER) != 0;
+	return b->kind == READING_LISTENER;
 }
 
 static bool is_filter(const struct reading *r)
@@ -79,10 +79,11 @@ static void give_back(const struct binding *b)
 		o->release(o->self, b->self);
 }
 
-struct binding *binding_find(const struct reading *r, const struct bw_context *c)
+struct binding *binding_find(const struct reading *r, const struct bw_context *c,
+                             enum reading_kind kind)
 {
 	for (struct binding *b = r->bindings; b; b = b->next)
-		if (b->context == c && b->refs > 0)
+		if (b->context == c && b->kind == kind && b->refs > 0)
 			return b;
 	return NULL;
 }
@@ -97,6 +98,8 @@ static void bind(struct binding *b)
 		b->failure = FAILURE_CONTEXT;
 		return;
 	}
+	if (b->kind == READING_RESOURCE)
+		return;
 	b->self = o->make ? o->make(o->self, b->reading->bundle) : o->self;
 	if (o->make && !b->self) {
 		b->failure = FAILURE_NOT_GETTABLE;
@@ -117,9 +120,9 @@ static void bind(struct binding *b)
 	}
 }
 
-struct binding *binding_get(struct reading *r, struct bw_context *c)
+struct binding *binding_get(struct reading *r, struct bw_context *c, enum reading_kind kind)
 {
-	struct binding *b = binding_find(r, c);
+	struct binding *b = binding_find(r, c, kind);
 
 	if (b)
 		return binding_ref(b);
@@ -127,6 +130,7 @@ struct binding *binding_get(struct reading *r, struct bw_context *c)
 	b->refs = 1;
 	b->reading = reading_ref(r);
 	b->context = context_ref(c);
+	b->kind = kind;
 	b->next = r->bindings;
 	r->bindings = b;
 	bind(b);
@@ -146,7 +150,7 @@ void binding_unref(struct binding *b)
 
 	if (!b || --b->refs > 0)
 		return;
-	initialised = b->failure == FAILURE_NONE;
+	initialised = b->failure == FAILURE_NONE && b->kind != READING_RESOURCE;
 	if (initialised && is_listener(b) && listener_outlives(b)) {
 		b->refs = 1; /* the context's */
 		return;
@@ -179,7 +183,8 @@ void binding_unref(struct binding *b)
 static bool has_object(const struct reading *r, bool dying_only)
 {
 	for (const struct binding *b = r->bindings; b; b = b->next)
-		if (b->failure == FAILURE_NONE && (b->refs == 0 || !dying_only))
+		if (b->failure == FAILURE_NONE && b->kind != READING_RESOURCE &&
+		    (b->refs == 0 || !dying_only))
 			return true;
 	return false;
 }

@@ -1,5 +1,6 @@
 /* binding.h - one servlet, filter or listener in one context, or a preprocessor in the server's own: the
- * object, from its init to its destroy.
+ * object, from its init to its destroy. A resource, which may be the same service, is bound on its own and
+ * has no object.
  *
  * Snapshots share bindings; the last reference destroys. So what a request began with stays alive
  * until the request has ended, and a binding that is still held by an older snapshot is used again
@@ -14,16 +15,18 @@ struct binding {
 	struct reading    *reading; /* referenced */
 	struct bw_context *context; /* referenced */
 	struct helper     *helper;  /* referenced */
+	enum reading_kind  kind;    /* as which it is bound; error pages are SERVLET */
 	void              *self;
 	enum failure_code  failure;      /* FAILURE_NONE: initialised */
 	struct binding    *next_staying; /* of the context (listener.c) */
 };
 
 /* The one that exists, not referenced anew; NULL. */
-struct binding *binding_find(const struct reading *r, const struct bw_context *c);
+struct binding *binding_find(const struct reading *r, const struct bw_context *c,
+                             enum reading_kind kind);
 /* The one that exists, or a new one: its object taken, then init. Never NULL, look at failure.
  * Owned: binding_unref. */
-struct binding *binding_get(struct reading *r, struct bw_context *c);
+struct binding *binding_get(struct reading *r, struct bw_context *c, enum reading_kind kind);
 struct binding *binding_ref(struct binding *b);
 void            binding_unref(struct binding *b);
 /* The reading is out of date (its service has gone, or has other properties now); its bindings live on as

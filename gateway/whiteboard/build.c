@@ -13,6 +13,7 @@
 
 #include "listener.h"
 #include "pages.h"
+#include "resource.h"
 
 #include <base/fatal.h>
 #include <stdlib.h>
@@ -80,14 +81,17 @@ static void fail(struct build *b, enum reading_kind kind, const struct reading *
 	}
 }
 
-static void fail_patterns(struct build *b, const struct reading *r, enum failure_code code)
+static void fail_patterns(struct build *b, enum reading_kind kind, const struct reading *r,
+                          enum failure_code code)
 {
-	struct bw_str *items = xcalloc(r->n_patterns + 1, sizeof(*items));
+	bool                  is_resource = kind == READING_RESOURCE;
+	const struct pattern *patterns = is_resource ? r->resource_patterns : r->patterns;
+	size_t                n = is_resource ? r->n_resource_patterns : r->n_patterns;
+	struct bw_str        *items = xcalloc(n + 1, sizeof(*items));
 
-	for (size_t i = 0; i < r->n_patterns; i++)
-		items[i] = r->patterns[i].text;
-	fail(b, r->kinds & READING_FILTER ? READING_FILTER : READING_SERVLET, r, code, items,
-	     r->n_patterns);
+	for (size_t i = 0; i < n; i++)
+		items[i] = patterns[i].text;
+	fail(b, kind, r, code, items, n);
 	free(items);
 }
 
@@ -97,8 +101,9 @@ static void fail_kinds(struct build *b, const struct reading *r, unsigned kinds,
 {
 	if (kinds & READING_CONTEXT)
 		fail(b, READING_CONTEXT, r, code, &r->path, r->path.p ? 1 : 0);
-	if (kinds & (READING_SERVLET | READING_FILTER))
-		fail_patterns(b, r, code);
+	for (unsigned kind = READING_SERVLET; kind <= READING_RESOURCE; kind *= 2)
+		if (kinds & kind & (READING_SERVLET | READING_FILTER | READING_RESOURCE))
+			fail_patterns(b, kind, r, code);
 	if (kinds & READING_LISTENER)
 		fail(b, READING_LISTENER, r, code, NULL, 0);
 	if (kinds & READING_PREPROCESSOR)
@@ -124,37 +129,44 @@ static void hold(struct build *b, struct binding *binding)
 	s->bindings[s->n_bindings++] = binding;
 }
 
+/* The kinds that share an object, and so a binding. */
+static unsigned kinds_of(enum reading_kind kind)
+{
+	return kind == READING_SERVLET ? READING_SERVLET | READING_ERROR_PAGE : kind;
+}
+
 /* Binds r to a context. NULL if that cannot be, which is recorded, or not yet. */
-static struct binding *bind_in(struct build *b, struct reading *r, struct bw_context *context)
+static struct binding *bind_in(struct build *b, struct reading *r, struct bw_context *context,
+                               enum reading_kind kind)
 {
 	struct binding *binding;
 
-	if (binding_must_wait(r)) {
+	if (kind != READING_RESOURCE && binding_must_wait(r)) {
 		b->s->n_waiting++;
 		return NULL;
 	}
-	binding = binding_get(r, context);
+	binding = binding_get(r, context, kind);
 	hold(b, binding);
 	sign(b, (uintptr_t)binding);
 	if (binding->failure == FAILURE_NONE)
 		return binding;
-	fail_kinds(b, r, r->kinds, binding->failure);
+	fail_kinds(b, r, r->kinds & kinds_of(kind), binding->failure);
 	return NULL;
 }
 
 /* To the context being built. */
-static struct binding *bind(struct build *b, struct reading *r)
+static struct binding *bind(struct build *b, struct reading *r, enum reading_kind kind)
 {
-	return bind_in(b, r, b->c->context);
+	return bind_in(b, r, b->c->context, kind);
 }
 
-/* An init that has just run may have retired it. */
+/* Is r valid as one of the kinds? An init that has just run may have retired it. */
 static bool is_valid(const struct reading *r, unsigned kinds)
 {
-	return (r->kinds & kinds) && !r->invalid && !r->retired;
+	return (r->kinds & kinds & ~r->invalid) && !r->retired;
 }
 
-/* Is r valid and bound to the context being built? */
+/* Is r, as one of the kinds, valid and bound to the context being built? */
 static bool is_client(const struct build *b, const struct reading *r, unsigned kinds)
 {
 	return is_valid(r, kinds) && reading_selects(r, b->c->context->reading);
@@ -179,7 +191,8 @@ static void bind_preprocessors(struct build *b)
 		struct snapshot_filter *f;
 		struct binding         *binding;
 
-		if (!is_valid(r, READING_PREPROCESSOR) || !(binding = bind_in(b, r, server)))
+		if (!is_valid(r, READING_PREPROCESSOR) ||
+		    !(binding = bind_in(b, r, server, READING_PREPROCESSOR)))
 			continue;
 		f = arena_alloc(&s->arena, sizeof(*f));
 		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note, false };
@@ -217,7 +230,7 @@ static void bind_listeners(struct build *b)
 		struct reading *r = b->readings[i];
 		struct binding *binding;
 
-		if (!is_client(b, r, READING_LISTENER) || !(binding = bind(b, r)))
+		if (!is_client(b, r, READING_LISTENER) || !(binding = bind(b, r, READING_LISTENER)))
 			continue;
 		c->listeners[c->n_listeners++] =
 			(struct snapshot_listener){ r, reading_type(r), binding->self };
@@ -241,7 +254,7 @@ static void bind_filters(struct build *b)
 		struct snapshot_filter *f;
 		struct binding         *binding;
 
-		if (!is_client(b, r, READING_FILTER) || !(binding = bind(b, r)))
+		if (!is_client(b, r, READING_FILTER) || !(binding = bind(b, r, READING_FILTER)))
 			continue;
 		f = arena_alloc(&b->s->arena, sizeof(*f));
 		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note,
@@ -271,7 +284,7 @@ static void plan_chain(struct build *b, struct snapshot_servlet *servlet, enum b
 	chain->steps = arena_alloc(&b->s->arena, c->n_filters * sizeof(*chain->steps));
 	for (size_t i = 0; i < c->n_filters; i++) {
 		const struct reading *r = c->filters[i]->reading;
-		bool always = takes_all(r) || reading_filters_name(r, servlet->reading->name);
+		bool always = takes_all(r) || reading_filters_name(r, servlet->name);
 
 		if ((r->dispatchers & 1u << type) &&
 		    (always || r->n_patterns > 0 || r->n_regexes > 0))
@@ -317,32 +330,37 @@ static void take(struct build *b, const struct pattern *p, struct snapshot_servl
 }
 
 /* Takes the patterns that are free; those that are not are recorded. */
-static void take_patterns(struct build *b, struct snapshot_servlet *servlet)
+static void take_patterns(struct build *b, struct snapshot_servlet *servlet, enum reading_kind kind,
+                          const struct pattern *patterns, size_t n)
 {
-	const struct reading *r = servlet->reading;
-	struct bw_str        *lost = xcalloc(r->n_patterns + 1, sizeof(*lost));
-	size_t                n_lost = 0;
+	struct bw_str *lost = xcalloc(n + 1, sizeof(*lost));
+	size_t         n_lost = 0;
 
-	servlet->patterns =
-		arena_alloc(&b->s->arena, (r->n_patterns + 1) * sizeof(*servlet->patterns));
-	for (size_t i = 0; i < r->n_patterns; i++) {
-		if (is_taken(b, &r->patterns[i]))
-			lost[n_lost++] = r->patterns[i].text;
+	servlet->patterns = arena_alloc(&b->s->arena, (n + 1) * sizeof(*servlet->patterns));
+	for (size_t i = 0; i < n; i++) {
+		if (is_taken(b, &patterns[i]))
+			lost[n_lost++] = patterns[i].text;
 		else
-			take(b, &r->patterns[i], servlet);
+			take(b, &patterns[i], servlet);
 	}
 	if (n_lost > 0)
-		fail(b, READING_SERVLET, r, FAILURE_SHADOWED, lost, n_lost);
+		fail(b, kind, servlet->reading, FAILURE_SHADOWED, lost, n_lost);
 	free(lost);
+}
+
+static bool any_is_free(const struct build *b, const struct pattern *patterns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_taken(b, &patterns[i]))
+			return true;
+	return false;
 }
 
 /* A servlet all of whose patterns are taken is out as a whole, its name included. */
 static bool wins_servlet(const struct build *b, const struct reading *r)
 {
-	for (size_t i = 0; i < r->n_patterns; i++)
-		if (!is_taken(b, &r->patterns[i]))
-			return true;
-	return (r->kinds & READING_SERVLET) && r->n_patterns == 0;
+	return any_is_free(b, r->patterns, r->n_patterns) ||
+	       ((r->kinds & READING_SERVLET) && r->n_patterns == 0);
 }
 
 static void take_pages(struct build *b, struct snapshot_servlet *servlet)
@@ -354,34 +372,63 @@ static void take_pages(struct build *b, struct snapshot_servlet *servlet)
 		fail(b, READING_ERROR_PAGE, servlet->reading, FAILURE_SHADOWED, lost, n);
 }
 
+static struct snapshot_servlet *servlet_new(struct build *b, const struct binding *binding)
+{
+	struct snapshot_servlet *servlet = arena_alloc(&b->s->arena, sizeof(*servlet));
+	const struct reading    *r = binding->reading;
+
+	*servlet = (struct snapshot_servlet){
+		.context = b->c, .reading = r, .helper = binding->helper, .note = r->note
+	};
+	return servlet;
+}
+
 static void bind_servlet(struct build *b, struct reading *r)
 {
-	const struct binding    *tried = binding_find(r, b->c->context);
+	const struct binding    *tried = binding_find(r, b->c->context, READING_SERVLET);
 	bool                     as_servlet = wins_servlet(b, r), as_page = pages_wins(b->c, r);
 	struct snapshot_servlet *servlet;
 	struct binding          *binding;
 
 	if (!as_servlet && !as_page && !(tried && tried->failure != FAILURE_NONE)) {
-		fail_kinds(b, r, r->kinds, FAILURE_SHADOWED);
+		fail_kinds(b, r, r->kinds & kinds_of(READING_SERVLET), FAILURE_SHADOWED);
 		return;
 	}
-	binding = bind(b, r);
+	binding = bind(b, r, READING_SERVLET);
 	if (!binding)
 		return;
-	servlet = arena_alloc(&b->s->arena, sizeof(*servlet));
-	*servlet = (struct snapshot_servlet){ .context = b->c,
-		                              .reading = r,
-		                              .type = reading_type(r),
-		                              .self = binding->self,
-		                              .helper = binding->helper,
-		                              .note = r->note,
-		                              .async = r->async };
+	servlet = servlet_new(b, binding);
+	servlet->name = r->name;
+	servlet->type = reading_type(r);
+	servlet->self = binding->self;
+	servlet->async = r->async;
 	*b->c->last_servlet = servlet;
 	b->c->last_servlet = &servlet->next;
 	if (as_servlet && r->named)
 		b->named[b->n_named++] = servlet;
-	take_patterns(b, servlet);
+	take_patterns(b, servlet, READING_SERVLET, r->patterns, r->n_patterns);
 	take_pages(b, servlet);
+	plan_chains(b, servlet);
+}
+
+static void bind_resource(struct build *b, struct reading *r)
+{
+	struct snapshot_servlet *servlet;
+	const struct binding    *binding;
+
+	if (!any_is_free(b, r->resource_patterns, r->n_resource_patterns)) {
+		fail_kinds(b, r, READING_RESOURCE, FAILURE_SHADOWED);
+		return;
+	}
+	binding = bind(b, r, READING_RESOURCE);
+	if (!binding)
+		return;
+	servlet = servlet_new(b, binding);
+	servlet->type = &resource_servlet;
+	servlet->self = servlet;
+	*b->c->last_resource = servlet;
+	b->c->last_resource = &servlet->next;
+	take_patterns(b, servlet, READING_RESOURCE, r->resource_patterns, r->n_resource_patterns);
 	plan_chains(b, servlet);
 }
 
@@ -390,8 +437,9 @@ static void bind_servlets(struct build *b)
 	size_t patterns = 0, names = 0, slots = 8;
 
 	for (size_t i = 0; i < b->n; i++)
-		if (is_client(b, b->readings[i], READING_SERVLET | READING_ERROR_PAGE)) {
-			patterns += b->readings[i]->n_patterns;
+		if (is_client(b, b->readings[i],
+		              READING_SERVLET | READING_ERROR_PAGE | READING_RESOURCE)) {
+			patterns += b->readings[i]->n_patterns + b->readings[i]->n_resource_patterns;
 			names += b->readings[i]->named;
 		}
 	while (slots < 2 * patterns)
@@ -401,9 +449,12 @@ static void bind_servlets(struct build *b)
 	b->n_inputs = 0;
 	b->named = xcalloc(names + 1, sizeof(*b->named));
 	b->n_named = 0;
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++) {
 		if (is_client(b, b->readings[i], READING_SERVLET | READING_ERROR_PAGE))
 			bind_servlet(b, b->readings[i]);
+		if (is_client(b, b->readings[i], READING_RESOURCE))
+			bind_resource(b, b->readings[i]);
+	}
 	match_compile(&b->c->table, &b->s->arena, b->inputs, b->n_inputs);
 	b->c->is_empty = b->n_inputs == 0;
 	names_compile(&b->c->names, &b->s->arena, b->named, b->n_named);
@@ -446,6 +497,7 @@ static void add_context(struct build *b, struct reading *r)
 	c->context = context;
 	c->path = r->path.n == 1 ? BW_STR("") : r->path;
 	c->last_servlet = &c->servlets;
+	c->last_resource = &c->resources;
 	insert_context(s, c);
 }
 
@@ -462,7 +514,7 @@ static void add_contexts(struct build *b)
 
 		if (!(r->kinds & READING_CONTEXT))
 			continue;
-		if (r->invalid)
+		if (r->invalid & READING_CONTEXT)
 			fail_kinds(b, r, READING_CONTEXT, FAILURE_VALIDATION);
 		else
 			add_context(b, r);
@@ -474,20 +526,15 @@ static void record_unbound(struct build *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		struct reading *r = b->readings[i];
+		unsigned        kinds = r->kinds & ~(unsigned)READING_CONTEXT;
 		bool            bound = false;
 
-		if (r->kinds & READING_CONTEXT)
-			continue;
-		if (r->invalid) {
-			fail_kinds(b, r, r->kinds, FAILURE_VALIDATION);
-			continue;
-		}
-		if (r->kinds & READING_PREPROCESSOR)
-			continue; /* in no context */
-		for (size_t k = 0; k < b->s->n_contexts && !bound; k++)
+		fail_kinds(b, r, kinds & r->invalid, FAILURE_VALIDATION);
+		kinds &= ~r->invalid & ~(unsigned)READING_PREPROCESSOR; /* which is in no context */
+		for (size_t k = 0; kinds && k < b->s->n_contexts && !bound; k++)
 			bound = reading_selects(r, b->s->contexts[k]->context->reading);
 		if (!bound)
-			fail_kinds(b, r, r->kinds, FAILURE_NO_CONTEXT);
+			fail_kinds(b, r, kinds, FAILURE_NO_CONTEXT);
 	}
 }
 

@@ -35,19 +35,31 @@ static struct helper *helper_make(struct bw_context *c, struct bw_bundle *for_bu
 	return h;
 }
 
-struct helper *context_helper(struct bw_context *c, struct bw_bundle *for_bundle)
+static struct helper *find(const struct bw_context *c, const struct bw_bundle *for_bundle)
 {
-	bool factory = c->reading->service && service_object(c->reading->service)->make;
+	bool           factory = c->reading->service && service_object(c->reading->service)->make;
+	struct helper *h = c->helpers;
 
 	if (!factory)
 		for_bundle = NULL;
-	for (struct helper *h = c->helpers; h; h = h->next) {
-		if (h->for_bundle == for_bundle) {
-			h->refs++;
-			return h;
-		}
-	}
-	return helper_make(c, for_bundle);
+	while (h && h->for_bundle != for_bundle)
+		h = h->next;
+	return h;
+}
+
+const struct helper *context_helper_of(const struct bw_context *c, const struct bw_bundle *bundle)
+{
+	return find(c, bundle);
+}
+
+struct helper *context_helper(struct bw_context *c, struct bw_bundle *for_bundle)
+{
+	struct helper *h = find(c, for_bundle);
+
+	if (!h)
+		return helper_make(c, for_bundle);
+	h->refs++;
+	return h;
 }
 
 void helper_unref(struct helper *h)
@@ -116,6 +128,7 @@ void context_unref(struct bw_context *c)
 	if (c->reading->context == c)
 		c->reading->context = NULL;
 	helper_unref(c->own);
+	attrs_done(&c->attrs);
 	reading_unref(c->reading);
 	free(c);
 }

@@ -30,13 +30,11 @@ static void note(const struct bw_req *req, const char *text)
 
 static int run_from(struct dispatch *d, struct bw_req *req, size_t i)
 {
-	const struct reading *r = d->servlet->reading;
-
 	for (; i < d->n_steps; i++) {
 		const struct snapshot_filter *f = d->steps[i].filter;
 		struct bw_chain chain = { .dispatch = d, .next = i + 1, .note = f->note };
 
-		if (!d->steps[i].always && !reading_filters(f->reading, d->path, r->name))
+		if (!d->steps[i].always && !reading_filters(f->reading, d->path, d->servlet->name))
 			continue;
 		d->sync |= !f->async;
 		note(req, f->note);
@@ -93,12 +91,13 @@ void dispatch_set_path_values(struct bw_req *req, const struct snapshot_hit *hit
 	struct bw_str         rest = hit->rest;
 	size_t                n;
 
+	req->context = hit->context->context;
 	req->context_path = hit->context->path;
 	req->servlet_path = rest;
 	req->path_info = BW_ABSENT;
 	req->match_value = BW_STR("");
 	req->pattern = p->text;
-	req->servlet_name = hit->pattern->servlet->reading->name;
+	req->servlet_name = hit->pattern->servlet->name;
 	switch (p->kind) {
 	case PATTERN_EXACT:
 		req->match_value = (struct bw_str){ rest.p + 1, rest.n - 1 };

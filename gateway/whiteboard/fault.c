@@ -88,11 +88,12 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 	fault_set_attributes(req, f, servlet_name ? *servlet_name : BW_ABSENT);
 	req->dispatcher = BW_ERROR;
 	req->method = BW_STR("GET");
+	req->context = c->context;
 	req->context_path = c->path;
 	req->servlet_path = BW_STR("");
 	req->path_info = dispatch_path(rest);
 	req->pattern = req->match_value = BW_ABSENT;
-	req->servlet_name = page->reading->name;
+	req->servlet_name = page->name;
 	req->error_status = 0;
 	req->status = f->status;
 	if (f->status == 503)
@@ -140,7 +141,7 @@ static void answer(struct bw_req *req, const struct snapshot_context *c,
                    const struct snapshot_servlet *servlet)
 {
 	response_reset_body(req);
-	if (page && answer_with_page(req, c, page, f, servlet ? &servlet->reading->name : NULL))
+	if (page && answer_with_page(req, c, page, f, servlet ? &servlet->name : NULL))
 		return;
 	req->error_status = f->name.p ? 0 : f->status; /* only what sendError said is shown */
 	req->error_text = f->text;

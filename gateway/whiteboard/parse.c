@@ -103,14 +103,16 @@ static bool is_context_path(struct bw_str s)
 	return pattern_parse(s, &p) && (p.kind == PATTERN_EXACT || p.kind == PATTERN_DEFAULT);
 }
 
-static void read_patterns(struct reading *r, const char *name, unsigned kind)
+/* Each once, in the order given, as a heap array. What cannot be read makes kind invalid. */
+static void read_patterns(struct reading *r, const char *name, unsigned kind, struct pattern **ret,
+                          size_t *ret_n)
 {
 	struct bw_str *texts;
 	size_t         n;
 
 	get_strings(r, name, &texts, &n);
 	if (n > 0)
-		r->patterns = xcalloc(n, sizeof(*r->patterns));
+		*ret = xcalloc(n, sizeof(**ret));
 	for (size_t i = 0; i < n; i++) {
 		struct pattern p;
 		bool           twice = false;
@@ -119,10 +121,10 @@ static void read_patterns(struct reading *r, const char *name, unsigned kind)
 			r->invalid |= kind;
 			continue;
 		}
-		for (size_t k = 0; k < r->n_patterns; k++)
-			twice |= bw_str_eq(r->patterns[k].text, p.text);
+		for (size_t k = 0; k < *ret_n; k++)
+			twice |= bw_str_eq((*ret)[k].text, p.text);
 		if (!twice)
-			r->patterns[r->n_patterns++] = p;
+			(*ret)[(*ret_n)++] = p;
 	}
 	free(texts);
 }
@@ -143,7 +145,7 @@ static void read_select(struct reading *r)
 		r->select = ldap_parse(text.p, NULL, 0);
 	}
 	if (!r->select)
-		r->invalid |= r->kinds;
+		r->invalid |= r->kinds & ~(unsigned)(READING_CONTEXT | READING_PREPROCESSOR);
 }
 
 static void read_params(struct reading *r, const char *prefix)
@@ -262,10 +264,9 @@ static void read_servlet(struct reading *r)
 		return;
 	read_name(r, BW_SERVLET_NAME);
 	read_params(r, "servlet.init.");
-	read_patterns(r, BW_SERVLET_PATTERN, r->kinds);
+	read_patterns(r, BW_SERVLET_PATTERN, r->kinds, &r->patterns, &r->n_patterns);
 	make_note(r);
 	read_error_pages(r);
-	read_select(r);
 	r->async = get_bool(r, BW_SERVLET_ASYNC);
 	if (!r->named && r->n_patterns + r->n_codes + r->n_error_names == 0 && !r->all_4xx &&
 	    !r->all_5xx)
@@ -282,9 +283,8 @@ static void read_filter(struct reading *r)
 	r->kinds = READING_FILTER;
 	read_name(r, BW_FILTER_NAME);
 	read_params(r, "filter.init.");
-	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER);
+	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER, &r->patterns, &r->n_patterns);
 	make_note(r);
-	read_select(r);
 	r->async = get_bool(r, BW_FILTER_ASYNC);
 	get_strings(r, BW_FILTER_SERVLET, &r->servlet_names, &r->n_servlet_names);
 	get_strings(r, BW_FILTER_REGEX, &values, &n);
@@ -313,7 +313,6 @@ static void read_listener(struct reading *r)
 	r->kinds = READING_LISTENER;
 	make_name(r);
 	r->note = xasprintf("%s listener", r->name.p);
-	read_select(r);
 	if (p->type != BW_PROP_BOOL && !(word && strcasecmp(p->u.string, "true") == 0))
 		r->invalid = r->kinds;
 }
@@ -324,6 +323,24 @@ static void read_preprocessor(struct reading *r)
 	make_name(r);
 	r->note = xasprintf("%s preprocessor", r->name.p);
 	read_params(r, "preprocessor.init.");
+}
+
+/* Files under patterns, whatever interface the service is registered under. A slash at the end of the
+ * prefix would be doubled by the path info, so it is refused but for "/" itself. */
+static void read_resource(struct reading *r)
+{
+	if (!has(r, BW_RESOURCE_PATTERN) || !has(r, BW_RESOURCE_PREFIX))
+		return;
+	r->kinds |= READING_RESOURCE;
+	r->resource_prefix = get_string(r, BW_RESOURCE_PREFIX);
+	read_patterns(r, BW_RESOURCE_PATTERN, READING_RESOURCE, &r->resource_patterns,
+	              &r->n_resource_patterns);
+	if (!r->resource_prefix.p || r->n_resource_patterns == 0 ||
+	    (r->resource_prefix.n > 1 && r->resource_prefix.p[r->resource_prefix.n - 1] == '/'))
+		r->invalid |= READING_RESOURCE;
+	if (!r->note)
+		r->note = xasprintf("%s:resource %s", bundle_name(r),
+		                    r->resource_prefix.p ? r->resource_prefix.p : "");
 }
 
 /* ---- is it for us at all ---- */
@@ -346,8 +363,8 @@ static bool is_for_us(const struct reading *r)
 	return ours;
 }
 
-/* The type table is there and as long as ours (later versions only append), and it is one kind's:
- * an object under several of these interfaces could not say which table it hands over. */
+/* The type table is as long as it was in minor version 0 at least (later ones only append), and it is
+ * one kind's: an object under several of these interfaces could not say which table it hands over. */
 static bool is_usable(const struct bw_service *s)
 {
 	const size_t *size = service_object(s)->type; /* every table begins with its size */
@@ -364,7 +381,7 @@ static bool is_usable(const struct bw_service *s)
 	}
 	if (service_is(s, BW_CONTEXT_HELPER)) {
 		kinds++;
-		least = sizeof(struct bw_context_helper);
+		least = offsetof(struct bw_context_helper, get_mime_type);
 	}
 	if (service_is(s, BW_PREPROCESSOR)) {
 		kinds++;
@@ -391,6 +408,9 @@ void reading_parse(struct reading *r)
 		read_preprocessor(r);
 	else
 		read_listener(r);
-	if (!is_usable(r->service))
+	if (r->kinds && !is_usable(r->service))
 		r->invalid = r->kinds;
+	read_resource(r); /* which does not look at the object */
+	if (r->kinds & ~(unsigned)(READING_CONTEXT | READING_PREPROCESSOR))
+		read_select(r);
 }

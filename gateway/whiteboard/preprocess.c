@@ -20,6 +20,7 @@ struct preprocess {
 static void set_path_values(struct bw_req *req)
 {
 	req->dispatcher = BW_REQUEST;
+	req->context = req->snapshot->server;
 	req->context_path = req->servlet_path = BW_STR("");
 	req->path_info = req->path;
 	req->servlet_name = req->pattern = req->match_value = BW_ABSENT;

@@ -143,6 +143,7 @@ void reading_unref(struct reading *r)
 	filter_free(r);
 	ldap_free(r->select);
 	free(r->patterns);
+	free(r->resource_patterns);
 	free(r->params);
 	free(r->servlet_names);
 	free(r->codes);

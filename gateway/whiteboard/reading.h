@@ -16,6 +16,7 @@ enum reading_kind {
 	READING_SERVLET = 2, /* has patterns or a name */
 	READING_FILTER = 4,
 	READING_ERROR_PAGE = 8, /* a servlet with codes or error names */
+	READING_RESOURCE = 16,  /* any service that maps patterns to files */
 	READING_LISTENER = 32,
 	READING_PREPROCESSOR = 64,
 };
@@ -65,6 +66,9 @@ struct reading {
 	struct bw_str       path;      /* of a context: "/" or "/x" */
 	struct pattern     *patterns;  /* each once, in the order given */
 	size_t              n_patterns;
+	struct pattern     *resource_patterns; /* the same, of the resource it is */
+	size_t              n_resource_patterns;
+	struct bw_str       resource_prefix;
 
 	struct filter_regex *regexes;
 	size_t               n_regexes;

@@ -34,9 +34,11 @@ struct snapshot_chain {
 	size_t                n;
 };
 
+/* A servlet; or a resource, which is served by a servlet of our own (resource.c) and has no name. */
 struct snapshot_servlet {
 	const struct snapshot_context *context;
 	const struct reading          *reading;
+	struct bw_str                  name; /* absent: a resource */
 	const struct bw_servlet       *type;
 	void                          *self;
 	const struct helper           *helper;   /* decides for this servlet's bundle */
@@ -67,6 +69,7 @@ struct snapshot_context {
 	struct snapshot_filter **filters; /* in ranking order */
 	size_t                   n_filters;
 	struct snapshot_servlet *servlets, **last_servlet; /* error pages among them */
+	struct snapshot_servlet *resources, **last_resource;
 	unsigned                 dispatchers;              /* of all its filters together */
 	struct names             names;                    /* of the servlets that were given one */
 	/* Error pages, by status - READING_CODE_MIN (NULL if there are none), and by name. */

@@ -209,6 +209,144 @@ static inline int bw_chain_next(struct bw_chain *chain, struct bw_req *req)
 	return bw_host->chain_next(chain, req);
 }
 
+/* ---- context ------------------------------------------------------------------------------- */
+
+/* The context of the request's current dispatch; in a preprocessor the server's own; NULL outside. */
+static inline struct bw_context *bw_req_context(struct bw_req *req)
+{
+	return bw_host->req_context(req);
+}
+
+static inline struct bw_str bw_context_get(const struct bw_context *c, enum bw_context_field field)
+{
+	return bw_host->context_get(c, field);
+}
+
+/* The context's init parameter of that name (context.init.NAME), absent if there is none. Lives as
+ * long as the context. */
+static inline struct bw_str bw_context_param(const struct bw_context *c, const char *name)
+{
+	return bw_host->context_param(c, name);
+}
+
+/* The name of init parameter number i, absent past the last. */
+static inline struct bw_str bw_context_param_name(const struct bw_context *c, size_t i)
+{
+	return bw_host->context_param_name(c, i);
+}
+
+/* Parameters are those of the registration: BW_ESTATE. Servlets, too, come by registration alone:
+ * BW_EUNSUPPORTED (OSGi 140.2.7). */
+static inline int bw_context_set_param(struct bw_context *c, const char *name, struct bw_str value)
+{
+	(void)c, (void)name, (void)value;
+	return BW_ESTATE;
+}
+
+static inline int bw_context_add_servlet(struct bw_context *c, const char *name,
+                                         const struct bw_servlet *type, void *self)
+{
+	(void)c, (void)name, (void)type, (void)self;
+	return BW_EUNSUPPORTED;
+}
+
+/* An attribute of the context, with what it points to copied into buf (aligned for any type).
+ * BW_ENOTFOUND: there is none; BW_ETOOBIG: n octets do not hold it, *ret_need does. */
+static inline int bw_context_attr(const struct bw_context *c, const char *name, void *buf, size_t n,
+                                  struct bw_value *ret, size_t *ret_need)
+{
+	return bw_host->context_attr(c, name, buf, n, ret, ret_need);
+}
+
+/* The same from the request's current context into the request's memory; type 0: there is none. */
+static inline struct bw_value bw_req_context_attr(struct bw_req *req, const char *name)
+{
+	struct bw_context *c = bw_host->req_context(req);
+	struct bw_value    value = { .type = 0 };
+	size_t             need = 0;
+
+	if (c && bw_host->context_attr(c, name, NULL, 0, &value, &need) == BW_ETOOBIG)
+		bw_host->context_attr(c, name, bw_host->req_alloc(req, need), need, &value, &need);
+	return value;
+}
+
+/* The name of attribute number i, absent past the last. Borrowed until one is set. */
+static inline struct bw_str bw_context_attr_name(const struct bw_context *c, size_t i)
+{
+	return bw_host->context_attr_name(c, i);
+}
+
+/* Sets an attribute of the context, which all of its servlets see, in this worker. Copied; NULL or
+ * type 0 removes. BW_EINVAL: no name, or a value that is none. */
+static inline int bw_context_set_attr(struct bw_context *c, const char *name,
+                                      const struct bw_value *value)
+{
+	return bw_host->context_set_attr(c, name, value);
+}
+
+/* What the helper for bundle b says, or the default (servlet.h). b has something registered in this
+ * context; BW_ESTATE, or absent, if it has not. */
+static inline struct bw_str bw_context_mime_type(struct bw_context *c, struct bw_bundle *b,
+                                                 struct bw_str name)
+{
+	return bw_host->context_mime_type(c, b, name);
+}
+
+/* BW_ENOTFOUND: no such file. *ret: give it back with bw_file_close. */
+static inline int bw_context_get_resource(struct bw_context *c, struct bw_bundle *b,
+                                          struct bw_str path, struct bw_file *ret)
+{
+	return bw_host->context_resource(c, b, path, ret);
+}
+
+static inline int bw_context_get_real_path(struct bw_context *c, struct bw_bundle *b,
+                                           struct bw_str path, char *buf, size_t n)
+{
+	return bw_host->context_real_path(c, b, path, buf, n);
+}
+
+static inline int bw_context_get_resource_paths(struct bw_context *c, struct bw_bundle *b,
+                                                struct bw_str path, bw_path_cb tell, void *arg)
+{
+	return bw_host->context_resource_paths(c, b, path, tell, arg);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* The file embedded in bundle b under that name, a leading slash dropped; BW_ENOTFOUND. */
+static inline int bw_file_embedded(const struct bw_bundle *b, struct bw_str path,
+                                   struct bw_file *ret)
+{
+	return bw_host->file_embedded(b, path, ret);
+}
+
+/* The direct children of path among them; BW_ENOTFOUND: none. */
+static inline int bw_file_embedded_paths(const struct bw_bundle *b, struct bw_str path,
+                                         bw_path_cb tell, void *arg)
+{
+	return bw_host->file_embedded_paths(b, path, tell, arg);
+}
+
+/* Opens the regular file at path below the folder root. Never leaves it: a path with "..", and one
+ * that meets a symbolic link, is BW_ENOTFOUND, as is one that may not be read. BW_EBUSY: no
+ * descriptor is left. */
+static inline int bw_file_open(const char *root, struct bw_str path, struct bw_file *ret)
+{
+	return bw_host->file_open(root, path, ret);
+}
+
+/* Copies up to n octets from offset; *ret_n is 0 at the file's end. (waits) for a disk. */
+static inline int bw_file_read(struct bw_req *req, const struct bw_file *file, uint64_t offset,
+                               void *buf, size_t n, size_t *ret_n)
+{
+	return bw_host->file_read(req, file, offset, buf, n, ret_n);
+}
+
+static inline void bw_file_close(struct bw_file *file)
+{
+	bw_host->file_close(file);
+}
+
 /* ---- repository ---------------------------------------------------------------------------- */
 
 /* The requesting user's resolver. BW_ESTATE in a context without authentication: there is no

@@ -8,6 +8,7 @@
  * grow only at the end and carry their size. No libc FILE, no allocation and no library type
  * crosses: values, buffers and opaque pointers only, so that a call over the wire can serve it. */
 #pragma once
+#include <boardwalk/context.h>
 #include <boardwalk/err.h>
 #include <boardwalk/listener.h>
 #include <boardwalk/request.h>
@@ -88,6 +89,33 @@ struct bw_host {
 	int (*async_complete)(struct bw_async *a);
 	int (*async_dispatch)(struct bw_async *a, struct bw_str path);
 	void (*async_release)(struct bw_async *a);
+
+	/* Contexts. */
+	struct bw_context *(*req_context)(struct bw_req *req);
+	struct bw_str (*context_get)(const struct bw_context *c, enum bw_context_field field);
+	struct bw_str (*context_param)(const struct bw_context *c, const char *name);
+	struct bw_str (*context_param_name)(const struct bw_context *c, size_t i);
+	int (*context_attr)(const struct bw_context *c, const char *name, void *buf, size_t n,
+	                    struct bw_value *ret, size_t *ret_need);
+	struct bw_str (*context_attr_name)(const struct bw_context *c, size_t i);
+	int (*context_set_attr)(struct bw_context *c, const char *name, const struct bw_value *value);
+	struct bw_str (*context_mime_type)(struct bw_context *c, struct bw_bundle *b,
+	                                   struct bw_str name);
+	int (*context_resource)(struct bw_context *c, struct bw_bundle *b, struct bw_str path,
+	                        struct bw_file *ret);
+	int (*context_real_path)(struct bw_context *c, struct bw_bundle *b, struct bw_str path,
+	                         char *buf, size_t n);
+	int (*context_resource_paths)(struct bw_context *c, struct bw_bundle *b, struct bw_str path,
+	                              bw_path_cb tell, void *arg);
+
+	/* Files. */
+	int (*file_embedded)(const struct bw_bundle *b, struct bw_str path, struct bw_file *ret);
+	int (*file_embedded_paths)(const struct bw_bundle *b, struct bw_str path, bw_path_cb tell,
+	                           void *arg);
+	int (*file_open)(const char *root, struct bw_str path, struct bw_file *ret);
+	int (*file_read)(struct bw_req *req, const struct bw_file *file, uint64_t offset, void *buf,
+	                 size_t n, size_t *ret_n);
+	void (*file_close)(struct bw_file *file);
 };
 
 struct bw_bundle_descriptor {
@@ -99,15 +127,25 @@ struct bw_bundle_descriptor {
 	const char *build;         /* anything that tells two builds apart */
 	int (*start)(const struct bw_host *host, struct bw_bundle *self);
 	void (*stop)(struct bw_bundle *self); /* registrations still standing are taken back after it */
+	/* Since minor version 1: the files embedded in the bundle; NULL: none. */
+	const struct bw_embedded *embedded;
 };
 
 /* The host table this bundle was started with; BW_BUNDLE defines it, start fills it. */
 extern const struct bw_host *bw_host __attribute__((visibility("hidden")));
 
+/* The files of a bundle that has some: boardwalk_embed() of CMake defines it, or the bundle does. */
+extern const struct bw_embedded boardwalk_embedded __attribute__((visibility("hidden")));
+
 /* Ends the main file of a bundle: BW_BUNDLE("acme.billing", "1.0.0", start, stop), with
  *   static int  start(struct bw_bundle *self);
- *   static void stop(struct bw_bundle *self);   (or NULL) */
+ *   static void stop(struct bw_bundle *self);   (or NULL)
+ * BW_BUNDLE_EMBEDDED is the same for a bundle with embedded files. */
 #define BW_BUNDLE(name, version_text, start_fn, stop_fn) \
+	BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, NULL)
+#define BW_BUNDLE_EMBEDDED(name, version_text, start_fn, stop_fn) \
+	BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, &boardwalk_embedded)
+#define BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, files) \
 	const struct bw_host *bw_host; \
 	static int bw_bundle_start(const struct bw_host *host, struct bw_bundle *self) \
 	{ \
@@ -119,5 +157,5 @@ extern const struct bw_host *bw_host __attribute__((visibility("hidden")));
 		.magic = BW_BUNDLE_MAGIC, .abi_major = BW_ABI_MAJOR, .abi_minor = BW_ABI_MINOR, \
 		.size = sizeof(struct bw_bundle_descriptor), .symbolic_name = name, \
 		.version = version_text, .build = __DATE__ " " __TIME__, .start = bw_bundle_start, \
-		.stop = stop_fn, \
+		.stop = stop_fn, .embedded = files, \
 	}

@@ -6,13 +6,7 @@
  * use and closed with the request. An item read once keeps its value until the request ends. What
  * the identity may not read does not exist for it. */
 #pragma once
-#include <boardwalk/types.h>
-
-enum bw_value_type {
-	BW_VALUE_STRING = 1, BW_VALUE_LONG, BW_VALUE_DOUBLE, BW_VALUE_DECIMAL, BW_VALUE_DATE,
-	BW_VALUE_BOOLEAN, BW_VALUE_NAME, BW_VALUE_PATH, BW_VALUE_REFERENCE, BW_VALUE_WEAKREFERENCE,
-	BW_VALUE_URI
-};
+#include <boardwalk/value.h>
 
 enum bw_resource_field {
 	BW_RESOURCE_PATH,

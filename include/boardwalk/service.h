@@ -28,6 +28,8 @@
 #define BW_FILTER_SERVLET      "osgi.http.whiteboard.filter.servlet"
 #define BW_FILTER_DISPATCHER   "osgi.http.whiteboard.filter.dispatcher"
 #define BW_FILTER_ASYNC        "osgi.http.whiteboard.filter.asyncSupported"
+#define BW_RESOURCE_PATTERN    "osgi.http.whiteboard.resource.pattern"
+#define BW_RESOURCE_PREFIX     "osgi.http.whiteboard.resource.prefix"
 #define BW_SERVICE_RANKING     "service.ranking"
 #define BW_SLING_PATHS         "sling.servlet.paths"
 #define BW_SLING_TYPES         "sling.servlet.resourceTypes"

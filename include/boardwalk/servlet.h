@@ -5,7 +5,7 @@
  * BW_OK, or an error: returning it is answering it (bw_req_fail() first gives it an own name). Read
  * servlets/demo next. */
 #pragma once
-#include <boardwalk/types.h>
+#include <boardwalk/context.h>
 
 /* What init learns. Borrowed for the call; strings live as long as the binding. */
 struct bw_config {
@@ -47,4 +47,21 @@ struct bw_context_helper {
 	int (*handle_security)(void *self, struct bw_req *req);
 	/* Once for each handle_security that returned BW_OK, also when the servlet failed. */
 	void (*finish_security)(void *self, struct bw_req *req);
+
+	/* The rest may be NULL or return BW_DECLINED (an absent string) for the default, and is asked
+	 * of the calling bundle's own helper. Paths are given as the caller has them. */
+
+	/* The media type for a file's name. Borrowed as long as the helper lives. Default: the
+	 * server's own table of extensions. */
+	struct bw_str (*get_mime_type)(void *self, struct bw_str name);
+	/* The file at path, for resource services and bw_context_get_resource. *ret comes empty, with
+	 * fd -1. BW_ENOTFOUND: there is none, and a directory is none. Default: the bundle's embedded
+	 * file of that name, a leading slash dropped. */
+	int (*get_resource)(void *self, struct bw_str path, struct bw_file *ret);
+	/* Where the file at path lies in the file system, with a NUL, into buf. BW_ETOOBIG: longer than
+	 * n. Default: BW_ENOTFOUND. */
+	int (*get_real_path)(void *self, struct bw_str path, char *buf, size_t n);
+	/* Tells the direct children of path. BW_ENOTFOUND: it has none. Default: those among the
+	 * bundle's embedded files. */
+	int (*get_resource_paths)(void *self, struct bw_str path, bw_path_cb tell, void *arg);
 };

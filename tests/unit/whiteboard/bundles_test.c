@@ -129,3 +129,32 @@ Test(bundles, a_builtin_one_is_made_once)
 	cr_assert(a != bundles_builtin("boardwalk.other"));
 	cr_assert_str_eq(a->name, "boardwalk.engine");
 }
+
+/* ---- embedded files ---- */
+
+Test(bundles, the_files_of_a_folder_are_in_its_object)
+{
+	static const struct {
+		const char *name, *data;
+	} rows[] = {
+		{ "www/a.txt", "hello" },        { "www/d/b.txt", "in d" },
+		{ "www/empty.txt", "" },         { "www/i.html", "<h1>x</h1>" },
+		{ "www/noext", "no extension" },
+	};
+	struct registry          *r = begin();
+	const struct bw_embedded *e;
+
+	load(r, (const char *const[]){ "files" }, 1);
+	cr_assert_str_eq(refusal(), "");
+	cr_assert(serves("/files/x"));
+	e = bundles->descriptor->embedded;
+	cr_assert(eq(sz, e->n, 5));
+	for (size_t i = 0; i < 5; i++) {
+		cr_assert_str_eq(e->files[i].name, rows[i].name);
+		cr_assert(eq(sz, e->files[i].n, strlen(rows[i].data)));
+		cr_assert_str_eq(e->files[i].data, rows[i].data); /* a NUL is behind it */
+		cr_assert(eq(i64, e->files[i].modified_ms, 1000000000000));
+	}
+	bundles_stop();
+	end(r);
+}

@@ -1,0 +1,132 @@
+/* The resource sender: the servlet that stands for every resource service. The name looked up is the
+ * service's prefix and the request's path info; the context helper for the service's bundle finds the
+ * file. What a method table does by default (servlet.c) is all that is wanted beside GET.
+ *
+ * Owns: nothing; the file is closed before it returns. Runs in: the request's fiber.
+ * Fails with: BW_EIO, what the helper returned. Tests: tests/conformance (I, F31, E34),
+ * tests/unit/whiteboard/resource_test.c. */
+#include "resource.h"
+
+#include "attr.h"
+#include "helper.h"
+#include "snapshot.h"
+
+#include <base/clock.h>
+#include <base/httpdate.h>
+#include <files.h>
+
+/* Prefix and path info, joined by one slash. The context's root ("") has the path info "/" in name only. */
+static struct bw_str file_name(struct bw_req *req, struct bw_str prefix)
+{
+	struct bw_str info = req->path_info;
+	char         *name;
+
+	/* An include shows the includer's path values. */
+	if (req->body_only)
+		info = attr_get(req, "jakarta.servlet.include.path_info");
+	else if (req->pattern.n == 0)
+		info.n = 0;
+	if (info.n == 0)
+		return prefix;
+	if (prefix.n == 1 && prefix.p[0] == '/')
+		return info;
+	name = arena_alloc(&req->arena, prefix.n + info.n + 1);
+	memcpy(name, prefix.p, prefix.n);
+	memcpy(name + prefix.n, info.p, info.n);
+	name[prefix.n + info.n] = '\0';
+	return (struct bw_str){ name, prefix.n + info.n };
+}
+
+/* Has the client what there is (RFC 9110 13.2.2)? Without entity tags only "*" can match one. */
+static bool is_unchanged(const struct bw_req *req, int64_t modified_s)
+{
+	struct bw_str tags = request_header(req, "if-none-match");
+	struct bw_str since = request_header(req, "if-modified-since");
+	int64_t       at, now_s = (int64_t)(clock_real_us() / 1000000);
+
+	if (tags.p)
+		return bw_str_eq(tags, BW_STR("*"));
+	return since.p && modified_s > 0 && httpdate_read(since.p, since.n, now_s, &at) &&
+	       modified_s <= at;
+}
+
+static int set_head(struct bw_req *req, const struct helper *h, struct bw_str name,
+                    int64_t modified_s)
+{
+	struct bw_str type = helper_mime_type(h, name);
+	char          date[HTTPDATE_SIZE];
+	int           err = BW_OK;
+
+	if (type.p)
+		err = response_header(req, "content-type", type, true);
+	if (err == BW_OK && modified_s > 0) {
+		httpdate_write(modified_s, date);
+		err = response_header(req, "last-modified", bw_str(date), true);
+	}
+	return err;
+}
+
+/* Not inside an include, nor behind a filter that has sent it. */
+static bool is_head_ours(const struct bw_req *req)
+{
+	return !req->body_only && !req->committed;
+}
+
+static int send_descriptor(struct bw_req *req, const struct bw_file *file)
+{
+	size_t   size = file->n < RESPONSE_BUFFER ? (size_t)file->n : RESPONSE_BUFFER, n = 0;
+	void    *part = arena_alloc(&req->arena, size);
+	uint64_t at = 0;
+	int      err = BW_OK;
+
+	while (err == BW_OK && at < file->n) {
+		err = file_read(req, file, at, part, size, &n);
+		if (err == BW_OK && n == 0)
+			err = BW_EIO; /* it was cut meanwhile, and its length may be out already */
+		if (err == BW_OK)
+			err = response_write(req, part, n);
+		at += n;
+	}
+	return err;
+}
+
+static int send_body(struct bw_req *req, const struct bw_file *file)
+{
+	int err;
+
+	if (is_head_ours(req))
+		response_length(req, file->n);
+	if (req->head_only || file->data || file->n == 0)
+		err = response_write(req, file->data, file->n); /* HEAD: only counted */
+	else
+		err = send_descriptor(req, file);
+	/* All that was promised is out: a filter has nothing to add any more. */
+	if (err == BW_OK && req->committed && req->has_length)
+		req->closed = true;
+	return err;
+}
+
+static int get(void *self, struct bw_req *req)
+{
+	const struct snapshot_servlet *s = self;
+	struct bw_str                  name = file_name(req, s->reading->resource_prefix);
+	struct bw_file                 file;
+	int64_t                        modified_s;
+	int err = helper_resource(s->helper, s->reading->bundle, name, &file);
+
+	if (err == BW_ENOTFOUND)
+		return response_send_error(req, 404, NULL);
+	if (err != BW_OK)
+		return err;
+	modified_s = file.modified_ms / 1000;
+	if (!is_head_ours(req))
+		err = send_body(req, &file);
+	else if (is_unchanged(req, modified_s))
+		err = response_status(req, 304);
+	else if ((err = set_head(req, s->helper, name, modified_s)) == BW_OK)
+		err = send_body(req, &file);
+	file_close(&file);
+	return err;
+}
+
+const struct bw_servlet resource_servlet = { .size = sizeof(resource_servlet), .get = get };

@@ -1,0 +1,104 @@
+/* gateway/whiteboard/resource.c: the name looked up, and what a client that has the file already gets.
+ * What a whole request does is in tests/conformance. */
+#include <gateway/whiteboard/resource.c>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static struct bw_req *request(const char *pattern, const char *info)
+{
+	struct bw_req *req = request_new();
+
+	req->pattern = bw_str(pattern);
+	req->path_info = bw_str(info);
+	return req;
+}
+
+static void end(struct bw_req *req)
+{
+	request_set_state(req, REQ_RESPONDING);
+	request_release(req);
+	request_release(req);
+}
+
+Test(resource, the_name_is_prefix_and_path_info)
+{
+	static const struct {
+		const char *pattern, *info, *prefix, *name;
+	} rows[] = {
+		{ "/files/*", "/cheese.html", "/www", "/www/cheese.html" },
+		{ "/files/*", NULL, "/www", "/www" },
+		{ "/files/*", "/", "/www", "/www/" },
+		{ "/favicon.ico", NULL, "/logo.png", "/logo.png" },
+		{ "*.txt", NULL, "/www", "/www" },
+		{ "/", NULL, "/www", "/www" },
+		{ "", "/", "/a.txt", "/a.txt" },
+		{ "/*", "/i.html", "/", "/i.html" },
+		{ "/*", "/", "/", "/" },
+		{ "", "/", "/", "/" },
+		{ "/*", "/a", "www", "www/a" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bw_req *req = request(rows[i].pattern, rows[i].info);
+		struct bw_str  name = file_name(req, bw_str(rows[i].prefix));
+
+		cr_assert(bw_str_eq(name, bw_str(rows[i].name)), "%zu: %.*s", i, (int)name.n,
+		          name.p);
+		end(req);
+	}
+}
+
+Test(resource, an_include_looks_for_what_is_included)
+{
+	struct bw_req *req = request("/d/*", "/own");
+
+	req->body_only = true;
+	attr_set(req, "jakarta.servlet.include.path_info", BW_STR("/x.txt"));
+	cr_assert(bw_str_eq(file_name(req, BW_STR("/www")), BW_STR("/www/x.txt")));
+	attr_set(req, "jakarta.servlet.include.path_info", BW_ABSENT);
+	cr_assert(bw_str_eq(file_name(req, BW_STR("/www")), BW_STR("/www")));
+	end(req);
+}
+
+Test(resource, a_client_that_has_it_is_told_so)
+{
+	static const struct {
+		const char *name, *value;
+		bool        unchanged;
+	} rows[] = {
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:40 GMT", true },
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:41 GMT", true },
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:39 GMT", false },
+		{ "if-modified-since", "Sunday, 09-Sep-01 01:46:40 GMT", true },
+		{ "if-modified-since", "junk", false },
+		{ "if-modified-since", "", false },
+		{ "if-none-match", "*", true },
+		{ "if-none-match", "\"x\"", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bw_req       *req = request("/a", NULL);
+		struct bw_res_header h = { bw_str(rows[i].name), bw_str(rows[i].value) };
+
+		req->headers = &h;
+		req->n_headers = 1;
+		cr_assert(eq(int, is_unchanged(req, 1000000000), rows[i].unchanged), "%zu", i);
+		cr_assert(eq(int, is_unchanged(req, 0), rows[i].unchanged &&i > 5), "%zu", i);
+		end(req);
+	}
+}
+
+Test(resource, an_entity_tag_goes_before_the_date)
+{
+	struct bw_req       *req = request("/a", NULL);
+	struct bw_res_header h[] = {
+		{ BW_STR("if-modified-since"), BW_STR("Sun, 09 Sep 2001 01:46:40 GMT") },
+		{ BW_STR("if-none-match"), BW_STR("\"x\"") },
+	};
+
+	req->headers = h;
+	req->n_headers = 2;
+	cr_assert(not(is_unchanged(req, 1000000000)));
+	end(req);
+}
