@@ -9,6 +9,7 @@
 #include "cli.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,13 @@ enum option_id {
 	OPTION_REPOINIT,
 	OPTION_FIRST_PATH,
 	OPTION_DETACH,
+	OPTION_JSON,
 	OPTION_HELP,
 	N_OPTIONS
 };
 
 #define INSTANCE (1u << OPTION_CONFIG | 1u << OPTION_DATA | 1u << OPTION_RUN | 1u << OPTION_HELP)
-#define EVERY    ((1u << N_OPTIONS) - 1)
+#define EVERY    (((1u << N_OPTIONS) - 1) & ~(1u << OPTION_JSON))
 
 static const struct option_row {
 	const char *name, *value, *help; /* value NULL: a switch */
@@ -40,11 +42,12 @@ static const struct option_row {
 	[OPTION_DATA] = { "data", "DIR", "data folder of the instance" },
 	[OPTION_RUN] = { "run", "DIR", "folder of its sockets, if not the usual one" },
 	[OPTION_BIN] = { "bin", "DIR", "where the other programs are, if not beside this one" },
-	[OPTION_BUNDLES] = { "bundles", "DIR", "load the bundles (*.so) in this folder" },
+	[OPTION_BUNDLES] = { "bundles", "DIR", "install the bundles (*.so) in this folder" },
 	[OPTION_PORT] = { "port", "P", "listen on 127.0.0.1:P, management on P+1" },
 	[OPTION_REPOINIT] = { "repoinit", "FILE", "run this script at the start; may be repeated" },
 	[OPTION_FIRST_PATH] = { "first-path", "PATH", "the path that the first curl names" },
 	[OPTION_DETACH] = { "detach", NULL, "return when ready and go on in the background" },
+	[OPTION_JSON] = { "json", NULL, "print JSON" },
 	[OPTION_HELP] = { "help", NULL, "print this" },
 };
 
@@ -66,6 +69,11 @@ static const struct command {
 	  INSTANCE, 1, 1 },
 	{ "user", "add|passwd NAME", "add a user; set a password (asked for, or standard input)",
 	  user_main, INSTANCE, 2, 2 },
+	{ "bundle", "VERB [FILE|NAME|DIR]...",
+	  "install, update, uninstall, start, stop; list; watch a folder", bundle_main,
+	  INSTANCE | 1u << OPTION_JSON, 1, INT_MAX },
+	{ "ctl", "VERB [ARGUMENT]...",
+	  "what the workers know: whiteboard; route METHOD PATH, and why", ctl_main, INSTANCE, 1, 8 },
 	{ "conf", "", "print the commented example of the configuration", conf_main,
 	  1u << OPTION_BIN | 1u << OPTION_HELP, 0, 0 },
 };
@@ -74,7 +82,7 @@ static void print_usage(FILE *out)
 {
 	fputs("usage: boardwalk COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(out, "  %-8s %-16s %s\n", commands[i].name, commands[i].operands,
+		fprintf(out, "  %-8s %-24s %s\n", commands[i].name, commands[i].operands,
 		        commands[i].help);
 	fputs("\n`boardwalk COMMAND --help` lists the options of a command.\n", out);
 }
@@ -105,6 +113,8 @@ static void set_option(struct cli *cli, enum option_id id, const char *value)
 
 	if (id == OPTION_DETACH)
 		cli->detach = true;
+	else if (id == OPTION_JSON)
+		cli->json = true;
 	else if (id == OPTION_REPOINIT) {
 		cli->repoinit =
 			xrealloc(cli->repoinit, (cli->n_repoinit + 1) * sizeof(*cli->repoinit));

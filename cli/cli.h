@@ -31,7 +31,7 @@ struct cli {
 	const char         *port;
 	const char        **repoinit; /* --repoinit FILE, as often as wanted */
 	unsigned            n_repoinit;
-	bool                detach;
+	bool                detach, json;
 	char              **operands;
 	int                 n_operands;
 	struct cli_settings settings; /* with the options above them */
@@ -46,6 +46,8 @@ int probe_main(struct cli *cli);
 int repoinit_main(struct cli *cli);
 int user_main(struct cli *cli);
 int conf_main(struct cli *cli);
+int bundle_main(struct cli *cli);
+int ctl_main(struct cli *cli);
 
 /* Default, file, environment, then the options. False after a line on stderr. */
 bool settings_load(struct cli *cli);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define SOCKET_PATH 107u /* octets of a socket's path */
-#define SOCKET_TAIL (sizeof("/pg/.s.PGSQL.5432") - 1)
+#define SOCKET_TAIL (sizeof("/gateway/control.sock") - 1) /* the longest of them */
 
 bool secret_variable(const char *name, char **ret_value)
 {
@@ -267,6 +267,25 @@ bool instance_find(struct instance *ret, const struct cli_settings *settings)
 	return false;
 }
 
+bool instance_find_gateway(struct instance *ret, const struct cli_settings *settings)
+{
+	instance_init(ret, settings);
+	ret->data = data_path(settings);
+	if (find_database(ret)) {
+		if (read_lock(ret) && ret->private_cluster)
+			set_private_conninfo(ret);
+		if (ret->run == NULL && *settings->run != '\0')
+			ret->run = absolute(settings->run);
+		if (ret->run != NULL)
+			return true;
+		complain("nothing runs on %s; --run names the sockets' folder of a gateway that "
+		         "was not started by `boardwalk up`",
+		         ret->data);
+	}
+	instance_done(ret);
+	return false;
+}
+
 static bool take_lock(struct instance *instance)
 {
 	char        *file = xasprintf("%s/supervisor.pid", instance->data);
@@ -325,9 +344,11 @@ static bool make_all_folders(const struct instance *instance)
 	const struct folder        folders[] = {
 		       { instance->data, "keys", NULL, NULL, 0711 },
 		       { instance->data, "spool", s->gateway_user, NULL, 0700 },
+		       { instance->data, "bundles", NULL, NULL, 0755 },
 		       { instance->run, "pg", s->user, NULL, 0711 },
 		       { instance->run, "auth", s->auth_user, s->gateway_user, 0750 },
 		       { instance->run, "repo", s->repo_user, s->gateway_user, 0750 },
+		       { instance->run, "gateway", NULL, NULL, 0711 },
 	};
 
 	return make_folders(instance, folders, sizeof(folders) / sizeof(*folders));
@@ -382,7 +403,10 @@ void instance_clear_run(const struct instance *instance)
 {
 	static const struct {
 		const char *folder, *socket;
-	} parts[] = { { "auth", "auth.sock" }, { "repo", "repo.sock" }, { "pg", NULL } };
+	} parts[] = { { "auth", "auth.sock" },
+		      { "repo", "repo.sock" },
+		      { "gateway", "control.sock" },
+		      { "pg", NULL } };
 	char path[SOCKET_PATH + 1];
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

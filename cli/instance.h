@@ -4,7 +4,8 @@
  *   DATA/supervisor.pid    "PID RUN"; locked by the supervisor as long as it lives
  *   DATA/postgresql/       the private cluster        DATA/keys/handle.key
  *   DATA/admin-password    of the first start         DATA/spool/  large request bodies
- *   RUN/pg, RUN/auth, RUN/repo   sockets              RUN/status   the processes, for `status`
+ *   DATA/bundles/          what is installed (lib/store)
+ *   RUN/pg, RUN/auth, RUN/repo, RUN/gateway   sockets  RUN/status   the processes, for `status`
  *
  * RUN has a short path, since a socket's path has at most 107 octets and DATA may be deeper. */
 #pragma once
@@ -26,6 +27,9 @@ struct instance {
 /* The instance of an existing data folder, for the short commands. With a foreign server no folder
  * is needed. False after a line on stderr; *ret is then done already. */
 bool instance_find(struct instance *ret, const struct cli_settings *settings);
+/* One whose gateway runs, wherever its database is: of `up` by the lock, else where --run says. Without
+ * a way to the database owner_conninfo is NULL. */
+bool instance_find_gateway(struct instance *ret, const struct cli_settings *settings);
 /* The same for `up`: makes the folders with their owners and takes the lock. */
 bool instance_make(struct instance *ret, const struct cli_settings *settings);
 /* For the end of `up`, when nobody uses the sockets any more: removes the run folder. */

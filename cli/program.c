@@ -10,7 +10,6 @@
 #include <base/fatal.h>
 #include <ctype.h>
 #include <errno.h>
-#include <glob.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -86,41 +85,13 @@ static void add_operators(char ***environment, const char *section)
 	free(prefix);
 }
 
-/* All *.so of the folder, by name; the gateway's list is separated by commas. */
-static bool add_bundles(char ***environment, const char *folder)
-{
-	char  *pattern, *list = xstrdup("");
-	glob_t found;
-	bool   done = true;
-
-	if (strchr(folder, ',') != NULL)
-		done = complain("%s: a comma in the path of bundles", folder);
-	pattern = xasprintf("%s/*.so", folder);
-	if (done && glob(pattern, 0, NULL, &found) != 0)
-		done = complain("there are no bundles %s", pattern);
-	else if (done) {
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			char *longer =
-				xasprintf("%s%s%s", list, i > 0 ? "," : "", found.gl_pathv[i]);
-
-			free(list);
-			list = longer;
-		}
-		globfree(&found);
-		add_printf(environment, "BOARDWALK_GATEWAY_BUNDLES=%s", list);
-	}
-	free(pattern);
-	free(list);
-	return done;
-}
-
 /* As an ordinary user nobody changes user, and the gateway is who we are. */
 static const char *user_or(const struct instance *instance, const char *user, const char *otherwise)
 {
 	return instance->separated ? user : otherwise;
 }
 
-static bool add_gateway(char ***e, const struct instance *instance)
+static void add_gateway(char ***e, const struct instance *instance)
 {
 	const struct cli_settings *s = instance->settings;
 
@@ -130,7 +101,9 @@ static bool add_gateway(char ***e, const struct instance *instance)
 	add_printf(e, "BOARDWALK_GATEWAY_AUTH_SOCKET=%s/auth/auth.sock", instance->run);
 	add_printf(e, "BOARDWALK_GATEWAY_REPO_SOCKET=%s/repo/repo.sock", instance->run);
 	add_printf(e, "BOARDWALK_GATEWAY_SPOOL=%s/spool", instance->data);
-	return *s->bundles == '\0' || add_bundles(e, s->bundles);
+	add_printf(e, "BOARDWALK_GATEWAY_STORE=%s/bundles", instance->data);
+	add_printf(e, "BOARDWALK_GATEWAY_CONTROL_SOCKET=%s/gateway/control.sock", instance->run);
+	add_printf(e, "BOARDWALK_GATEWAY_OPERATOR=%s", user_or(instance, s->user, ""));
 }
 
 /* auth and repo have the same needs under their own names. */
@@ -186,7 +159,7 @@ bool program_make(struct program *ret, const struct cli *cli, const struct insta
 	add_base(&ret->environment);
 	add(&ret->environment, xstrdup("BOARDWALK_DIE_WITH_PARENT=1"));
 	if (strcmp(section, "gateway") == 0)
-		done = done && add_gateway(&ret->environment, instance);
+		add_gateway(&ret->environment, instance);
 	else if (strcmp(section, "auth") == 0)
 		add_answering(&ret->environment, instance, "auth", "AUTH", s->auth_user,
 		              instance->auth_conninfo);

@@ -22,7 +22,7 @@ const struct conf_key cli_keys[] = {
 	{ "boardwalk.bin", CONF_STRING, AT(bin), "", 0, 0,
 	  "folder of boardwalk-gateway, -auth and -repo; empty: beside this program (--bin)" },
 	{ "boardwalk.bundles", CONF_STRING, AT(bundles), "", 0, 0,
-	  "folder whose *.so the gateway loads, by name; empty: gateway.bundles decides "
+	  "folder whose *.so `up` installs, each once for as long as its content is the same "
 	  "(--bundles)" },
 	{ "boardwalk.postgresql", CONF_STRING, AT(postgresql), "", 0, 0,
 	  "folder of initdb and postgres; empty: the newest below /usr/lib/postgresql" },

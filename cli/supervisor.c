@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "change.h"
 #include "cluster.h"
 #include "key.h"
 #include "password.h"
@@ -313,6 +314,15 @@ static void forget_password(struct supervisor *s)
 	s->password_file = -1;
 }
 
+/* What the gateway starts with is what the store says. */
+static bool prepare_bundles(const struct supervisor *s)
+{
+	const char *folder = s->cli->settings.bundles;
+
+	return change_tidy(&s->instance) &&
+	       (*folder == '\0' || change_seed(&s->instance, folder));
+}
+
 static bool prepare(struct supervisor *s)
 {
 	if (!instance_make(&s->instance, &s->cli->settings))
@@ -321,7 +331,8 @@ static bool prepare(struct supervisor *s)
 		log_warning(0, "all processes run as one user: the promise that a gateway under an "
 		               "attacker's "
 		               "control reaches neither key nor database does not hold");
-	return key_make(&s->instance) && prepare_password(s) && prepare_cluster(s) &&
+	return key_make(&s->instance) && prepare_bundles(s) && prepare_password(s) &&
+	       prepare_cluster(s) &&
 	       program_make(&s->programs[CHILD_AUTH], s->cli, &s->instance, "auth") &&
 	       program_make(&s->programs[CHILD_REPO], s->cli, &s->instance, "repo") &&
 	       program_make(&s->programs[CHILD_GATEWAY], s->cli, &s->instance, "gateway");

@@ -19,12 +19,14 @@
 #include <base/log.h>
 #include <base/program.h>
 #include <base/sandbox.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define OTHER_FILES 1024 /* descriptors besides connections */
 
@@ -78,6 +80,19 @@ static void raise_limits(const struct gateway_settings *s)
 		fatal("RLIMIT_NOFILE");
 }
 
+/* Who may give orders besides root. Nobody is, unless there is a socket to give them on. */
+static uid_t find_operator(const struct gateway_settings *s)
+{
+	const struct passwd *pw;
+
+	if (*s->control_socket == '\0' || *s->operator == '\0')
+		return geteuid();
+	pw = getpwnam(s->operator);
+	if (pw == NULL)
+		fatalx("gateway.operator: there is no system user %s", s->operator);
+	return pw->pw_uid;
+}
+
 /* The workers inherit this and add their own: they still have to load bundles and find their peers.
  * Nothing that starts here needs what reaches into other programs, the kernel, or other rights. */
 static void forbid_calls(void)
@@ -102,6 +117,7 @@ int main(int argc, char **argv)
 	struct program_options         options =
 		program_options(argc, argv, "boardwalk-gateway", print_settings);
 	uint32_t n;
+	uid_t    operator;
 	int      status;
 
 	log_init("gateway", LOG_LEVEL_INFO);
@@ -115,10 +131,11 @@ int main(int argc, char **argv)
 	n = count_workers(&settings);
 	raise_limits(&settings);
 	listeners_open(&listeners, &settings, n);
+	operator = find_operator(&settings);
 	sandbox_become(settings.user);
 	sandbox_harden();
 	forbid_calls();
-	status = parent_run(&settings, &listeners, shared_map(n));
+	status = parent_run(&settings, &listeners, shared_map(n), operator);
 	listeners_close(&listeners);
 	gateway_settings_done(&settings);
 	log_info(0, "stopped");

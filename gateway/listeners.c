@@ -1,4 +1,4 @@
-/* listeners.c - the public sockets and the management socket.
+/* listeners.c - the public sockets, the management socket and the operator's.
  *
  * One public socket per worker, bound to the same address with SO_REUSEPORT. They stay open in the
  * parent as long as it lives: closing one would reset the connections that wait in its queue, so a dead
@@ -100,12 +100,26 @@ static int open_management(const char *text)
 	return fd;
 }
 
+/* Everybody may connect; who may speak is decided by who the kernel says it is (control/control.c). */
+static int open_control(const char *path)
+{
+	int fd;
+
+	if (path == NULL || path[0] == 0)
+		return -1;
+	fd = unix_listen(path, 0666, 16);
+	if (fd < 0)
+		fatal("gateway.control_socket: %s", path);
+	return fd;
+}
+
 void listeners_open(struct listeners *l, const struct gateway_settings *s, uint32_t n)
 {
 	l->n = n;
 	l->public_fds = xcalloc(n, sizeof(int));
 	open_public(l, s->listen);
 	l->management_fd = open_management(s->management);
+	l->control_fd = open_control(s->control_socket);
 }
 
 void listeners_close(struct listeners *l)

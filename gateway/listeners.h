@@ -8,6 +8,7 @@ struct listeners {
 	int     *public_fds; /* one per worker: the kernel spreads connections over them */
 	uint32_t n;
 	int      management_fd; /* shared by all; -1: none */
+	int      control_fd;    /* the parent's own; -1: none. Taken by it */
 };
 
 /* Fatal if an address is none or taken. */

@@ -1,6 +1,6 @@
 /* parent.c - the unprivileged parent of the workers. It reads nothing that came from the network and
- * waits for four things only: a child's end, a request to stop, the time to start a successor, and
- * once a second a look at the heartbeats.
+ * waits for five things only: a child's end, a request to stop, the time to start a successor, once a
+ * second a look at the heartbeats, and what the operator and the workers have to say (control/).
  *
  *    ABSENT --due--> RUNNING --in_requests > 0 and no turn for 5 s--> ABORTED --1 s--> killed
  *       ^                | ends                                          |
@@ -13,6 +13,7 @@
  * start. Tests: tests/system. */
 #include "parent.h"
 
+#include "control/control.h"
 #include "listeners.h"
 #include "settings.h"
 #include "shared.h"
@@ -22,10 +23,13 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,28 +52,44 @@ struct parent {
 	const struct listeners        *listeners;
 	struct shared                 *shared;
 	struct child                  *children;
-	sigset_t                       signals, inherited;
+	struct crew                   *crew;
+	struct changes                *changes;
+	struct control                *control;
+	struct pollfd                 *fds; /* signals, workers, control */
+	int                            signal_fd;
+	sigset_t                       inherited;
 	enum { RUN, DRAIN, AT_ONCE } mode;
 	int status;
 };
 
-/* In the child: only its own socket stays open, and signals are its own business. */
-static void become_worker(struct parent *p, uint32_t index, pid_t parent)
+/* In the child: only its own sockets stay open, and signals are its own business. What is installed it
+ * knows by the memory it has from us. */
+__attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
+                                                    int orders_fd)
 {
-	struct worker w = { .settings = p->settings,
+	struct bundle_list bundles = changes_list(p->changes);
+	struct worker      w = { .settings = p->settings,
 		            .shared = p->shared,
 		            .index = index,
 		            .public_fd = p->listeners->public_fds[index],
 		            .management_fd = p->listeners->management_fd,
+		            .orders_fd = orders_fd,
+		            .bundles = &bundles,
 		            .parent = parent };
-	int           status;
+	int                status;
 
 	for (uint32_t i = 0; i < p->listeners->n; i++)
 		if (i != index)
 			close(p->listeners->public_fds[i]);
+	close(p->signal_fd);
+	control_leave(p->control);
+	crew_leave(p->crew);
 	sigprocmask(SIG_SETMASK, &p->inherited, NULL);
 	free(p->children);
+	free(p->fds);
 	status = worker_run(&w);
+	changes_list_free(&bundles);
+	changes_free(p->changes);
 	free(p->listeners->public_fds);
 	exit(status);
 }
@@ -79,6 +99,7 @@ static void start(struct parent *p, uint32_t index)
 	struct child         *c = &p->children[index];
 	struct shared_worker *s = &p->shared->worker[index];
 	pid_t                 parent = getpid(), pid;
+	int                   orders_fd = crew_open(p->crew, index);
 
 	/* The counters go on; what is open died with the predecessor. */
 	atomic_store(&s->in_requests, 0);
@@ -89,22 +110,23 @@ static void start(struct parent *p, uint32_t index)
 	if (pid < 0)
 		fatal("fork");
 	if (pid == 0)
-		become_worker(p, index, parent);
+		become_worker(p, index, parent, orders_fd);
+	close(orders_fd);
+	crew_started(p->crew, index, pid);
 	c->pid = pid;
 	c->started_us = clock_mono_us();
 	c->aborted_us = 0;
 }
 
-static void log_end(uint32_t index, pid_t pid, int status)
+/* "has ended by signal SEGV", in words that go on "worker 1 (pid 7) ..." and "it ...". */
+static void describe_end(int status, char *ret, size_t n)
 {
 	if (WIFSIGNALED(status))
-		log_error(0, "worker %u (pid %d) ended by signal %s", index, (int)pid,
-		          sigabbrev_np(WTERMSIG(status)));
+		snprintf(ret, n, "has ended by signal %s", sigabbrev_np(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != 0)
-		log_error(0, "worker %u (pid %d) ended with status %d", index, (int)pid,
-		          WEXITSTATUS(status));
+		snprintf(ret, n, "has ended with status %d", WEXITSTATUS(status));
 	else
-		log_info(0, "worker %u (pid %d) ended", index, (int)pid);
+		snprintf(ret, n, "has ended");
 }
 
 static void stop(struct parent *p);
@@ -113,9 +135,13 @@ static void on_end(struct parent *p, uint32_t index, int status)
 {
 	struct child *c = &p->children[index];
 	uint64_t      now_us = clock_mono_us();
+	char          how[64];
 
-	log_end(index, c->pid, status);
+	describe_end(status, how, sizeof(how));
+	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0, "worker %u (pid %d) %s", index,
+	           (int)c->pid, how);
 	c->pid = 0;
+	crew_ended(p->crew, index, how);
 	if (p->mode != RUN)
 		return;
 	if (!atomic_load(&p->shared->worker[index].started)) {
@@ -161,6 +187,22 @@ static void stop(struct parent *p)
 	signal_all(p, SIGTERM);
 }
 
+static void abort_child(struct child *c, uint64_t now_us)
+{
+	if (c->pid <= 0 || c->aborted_us != 0)
+		return;
+	c->aborted_us = now_us;
+	kill(c->pid, SIGABRT);
+}
+
+static void abort_worker(void *arg, uint32_t index, const char *why)
+{
+	struct parent *p = arg;
+
+	log_error(0, "worker %u (pid %d): %s: aborting it", index, (int)p->children[index].pid, why);
+	abort_child(&p->children[index], clock_mono_us());
+}
+
 static void look(struct parent *p, uint32_t index, uint64_t now_us)
 {
 	struct child         *c = &p->children[index];
@@ -177,8 +219,7 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	if (atomic_load(&s->in_requests) > 0 && now_us > turn_us + HANG_US) {
 		log_error(0, "worker %u (pid %d) has not turned its loop for %llu ms: aborting it",
 		          index, (int)c->pid, (unsigned long long)((now_us - turn_us) / 1000));
-		c->aborted_us = now_us;
-		kill(c->pid, SIGABRT);
+		abort_child(c, now_us);
 	}
 }
 
@@ -187,12 +228,15 @@ static uint64_t tend(struct parent *p)
 {
 	uint64_t now_us = clock_mono_us(), wait_us = LOOK_US;
 
+	wait_us = control_tend(p->control, now_us, wait_us);
+	wait_us = crew_tend(p->crew, now_us, wait_us);
+	wait_us = changes_tend(p->changes, now_us, wait_us);
 	for (uint32_t i = 0; i < p->listeners->n; i++) {
 		struct child *c = &p->children[i];
 
 		if (c->pid > 0)
 			look(p, i, now_us);
-		else if (p->mode != RUN)
+		else if (p->mode != RUN || changes_hold_starts(p->changes))
 			continue;
 		else if (c->due_us <= now_us)
 			start(p, i);
@@ -210,39 +254,88 @@ static bool is_any_running(const struct parent *p)
 	return false;
 }
 
-static void wait_for_something(struct parent *p, uint64_t wait_us)
+static void on_signals(struct parent *p)
 {
-	struct timespec t = { .tv_sec = (time_t)(wait_us / 1000000),
-		              .tv_nsec = (long)(wait_us % 1000000 * 1000) };
+	struct signalfd_siginfo info;
 
-	switch (sigtimedwait(&p->signals, NULL, &t)) {
-	case SIGTERM:
-	case SIGINT:
-		stop(p);
-		break;
-	case SIGCHLD:
-		reap(p);
-		break;
-	default:
-		if (errno != EAGAIN && errno != EINTR)
-			fatal("sigtimedwait");
-	}
+	while (read(p->signal_fd, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGCHLD)
+			reap(p);
+		else
+			stop(p);
 }
 
-int parent_run(const struct gateway_settings *s, const struct listeners *l, struct shared *shared)
+static void wait_for_something(struct parent *p, uint64_t wait_us)
+{
+	const struct timespec t = { .tv_sec = (time_t)(wait_us / 1000000),
+		                    .tv_nsec = (long)(wait_us % 1000000 * 1000) };
+	uint32_t              n = p->listeners->n;
+	size_t                n_control;
+
+	p->fds[0] = (struct pollfd){ .fd = p->signal_fd, .events = POLLIN };
+	for (uint32_t i = 0; i < n; i++)
+		p->fds[1 + i].fd = crew_fd(p->crew, i, &p->fds[1 + i].events);
+	n_control = control_poll(p->control, p->fds + 1 + n);
+	if (ppoll(p->fds, 1 + n + n_control, &t, NULL) < 0) {
+		if (errno != EINTR)
+			fatal("poll");
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		crew_turn(p->crew, i, p->fds[1 + i].revents);
+	control_turn(p->control, p->fds + 1 + n, n_control);
+	if (p->fds[0].revents != 0) /* last: a worker's last words come before the news of its end */
+		on_signals(p);
+}
+
+/* A signal becomes something to read: it cannot fall between looking and sleeping. */
+static void open_signals(struct parent *p)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, &p->inherited);
+	p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (p->signal_fd < 0)
+		fatal("signalfd");
+}
+
+static void parent_init(struct parent *p, uid_t operator)
+{
+	const struct changes_hooks hooks = { abort_worker, p };
+	uint32_t                   n = p->listeners->n;
+
+	p->children = xcalloc(n, sizeof(struct child));
+	p->fds = xcalloc(1 + n + 1 + CONTROL_MAX_CLIENTS, sizeof(struct pollfd));
+	p->crew = crew_new(n);
+	p->changes = changes_new(p->crew, p->settings->store, &hooks);
+	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, operator);
+	open_signals(p);
+}
+
+static void parent_done(struct parent *p)
+{
+	control_leave(p->control);
+	changes_free(p->changes);
+	crew_leave(p->crew);
+	close(p->signal_fd);
+	free(p->fds);
+	free(p->children);
+}
+
+int parent_run(const struct gateway_settings *s, const struct listeners *l, struct shared *shared,
+               uid_t operator)
 {
 	struct parent p = { .settings = s, .listeners = l, .shared = shared };
 
-	p.children = xcalloc(l->n, sizeof(struct child));
-	sigemptyset(&p.signals);
-	sigaddset(&p.signals, SIGCHLD);
-	sigaddset(&p.signals, SIGTERM);
-	sigaddset(&p.signals, SIGINT);
-	sigprocmask(SIG_BLOCK, &p.signals, &p.inherited);
+	parent_init(&p, operator);
 	log_info(0, "serving %s with %u workers", s->listen, l->n);
 	do
 		wait_for_something(&p, tend(&p));
 	while (p.mode == RUN || is_any_running(&p));
-	free(p.children);
+	parent_done(&p);
 	return p.status;
 }

@@ -22,6 +22,14 @@ const struct conf_key gateway_keys[] = {
 	    "socket of boardwalk-repo, at most 107 octets"),
 	KEY("bundles", CONF_STRINGS, bundles, NULL, 0, 0,
 	    "shared objects to load at start, in order"),
+	KEY("store", CONF_STRING, store, "", 0, 0,
+	    "folder of the bundles that `boardwalk bundle` has installed, which only the operator "
+	    "can write; empty: none"),
+	KEY("control_socket", CONF_STRING, control_socket, "", 0, 0,
+	    "socket on which the operator gives orders, at most 107 octets; empty: none"),
+	KEY("operator", CONF_STRING, operator, "boardwalk", 0, 0,
+	    "system user who may give orders and own bundles, besides root; empty: whoever starts "
+	    "the gateway"),
 	KEY("access_log", CONF_STRING, access_log, "\"-\"", 0, 0,
 	    "file of the access log, one line per request; -: standard output, empty: none"),
 	KEY("spool", CONF_STRING, spool, "/var/lib/boardwalk/spool", 0, 0,

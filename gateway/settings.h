@@ -9,6 +9,9 @@ struct gateway_settings {
 	char            *user;       /* boardwalk-gateway; empty: stay */
 	char            *auth_socket, *repo_socket;
 	struct conf_list bundles;    /* shared objects to load at start, in order */
+	char            *store;      /* folder of the bundles that can be changed; empty: none */
+	char            *control_socket; /* of the operator; empty: none */
+	char            *operator;       /* who may speak there, besides root */
 	char            *access_log; /* file, "-" for stdout, empty: off */
 	char            *spool;      /* folder for large bodies */
 	uint64_t         spin_us;

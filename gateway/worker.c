@@ -108,6 +108,22 @@ static void on_trim(struct loop_timer *t)
 	loop_timer_link(t, TRIM_MS);
 }
 
+/* What is installed, then the files of the settings. */
+static void load_bundles(struct registry *registry, const struct worker *w)
+{
+	const struct conf_list *files = &w->settings->bundles;
+	struct conf_list        all = { 0 };
+
+	all.items = xcalloc(w->bundles->n + files->n + 1, sizeof(*all.items));
+	for (size_t i = 0; i < w->bundles->n; i++)
+		if (w->bundles->rows[i].state == BUNDLE_ACTIVE)
+			all.items[all.n++] = (char *)w->bundles->rows[i].file;
+	for (size_t i = 0; i < files->n; i++)
+		all.items[all.n++] = files->items[i];
+	bundles_load(registry, &all);
+	free(all.items);
+}
+
 static void filter_calls(void)
 {
 	/* The peers are reached by name; large bodies are spooled; and what else servlets do. */
@@ -167,7 +183,7 @@ int worker_run(const struct worker *w)
 	engine_init(registry, s);
 	management_init(w->shared, probe);
 	ask_init(s, counters);
-	bundles_load(registry, &s->bundles);
+	load_bundles(registry, w);
 	filter_calls();
 	atomic_store(&counters->started, 1);
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bundle_list;
 struct gateway_settings;
 struct shared;
 
@@ -11,6 +12,8 @@ struct worker {
 	struct shared                 *shared;
 	uint32_t                       index; /* in shared */
 	int                            public_fd, management_fd;
+	int                            orders_fd; /* taken; the parent's orders (control/obey.h) */
+	const struct bundle_list      *bundles;   /* that are installed, besides the settings' own */
 	pid_t                          parent;
 };
 

@@ -11,11 +11,11 @@
 
 static char folder[64];
 
-/* Programs that exist and can be run, and two bundles. */
+/* Programs that exist and can be run. */
 static void make_files(void)
 {
 	static const char *const names[] = { "boardwalk-gateway", "boardwalk-auth",
-		                             "boardwalk-repo", "b.so", "a.so" };
+		                             "boardwalk-repo" };
 
 	strcpy(folder, "/tmp/boardwalk-unit-XXXXXX");
 	cr_assert_not_null(mkdtemp(folder));
@@ -40,11 +40,11 @@ static void remove_files(void)
 static struct cli_settings settings = {
 	.listen = (char *)"127.0.0.1:1",
 	.management = (char *)"127.0.0.1:2",
+	.user = (char *)"the-owner",
 	.gateway_user = (char *)"the-gateway",
 	.auth_user = (char *)"the-auth",
 	.repo_user = (char *)"the-repo",
 	.bin = folder,
-	.bundles = folder,
 };
 
 static struct instance instance = {
@@ -116,7 +116,6 @@ Test(program, the_operators_variables_of_a_section_go_to_that_child_unless_decid
 {
 	struct program gateway, auth;
 	struct cli     cli = { 0 };
-	char          *bundles = xasprintf("%s/a.so,%s/b.so", folder, folder);
 
 	setenv("BOARDWALK_GATEWAY_WORKERS", "3", 1);
 	setenv("BOARDWALK_GATEWAY_LISTEN", "0.0.0.0:80", 1);
@@ -125,13 +124,15 @@ Test(program, the_operators_variables_of_a_section_go_to_that_child_unless_decid
 	cr_assert(program_make(&auth, &cli, &instance, "auth"));
 	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_WORKERS"), "3");
 	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_LISTEN"), "127.0.0.1:1");
-	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_BUNDLES"), bundles);
+	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_STORE"), "/data/bundles");
+	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_CONTROL_SOCKET"),
+	                 "/run/gateway/control.sock");
+	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_OPERATOR"), "the-owner");
 	cr_assert_null(value_of(gateway.environment, "BOARDWALK_AUTH_ARGON2_OPS"));
 	cr_assert_str_eq(value_of(auth.environment, "BOARDWALK_AUTH_ARGON2_OPS"), "1");
 	cr_assert_null(value_of(auth.environment, "BOARDWALK_GATEWAY_WORKERS"));
 	cr_assert_str_eq(value_of(auth.environment, "BOARDWALK_AUTH_USER"), "the-auth");
 	cr_assert_str_eq(value_of(auth.environment, "BOARDWALK_AUTH_GATEWAY_USER"), "the-gateway");
-	free(bundles);
 	program_done(&gateway);
 	program_done(&auth);
 	program_done(&auth);
@@ -150,8 +151,7 @@ Test(program, as_one_ordinary_user_nobody_changes_user, .init = make_files, .fin
 	program_done(&p);
 }
 
-Test(program, a_missing_program_or_folder_of_bundles_is_refused, .init = make_files,
-     .fini = remove_files)
+Test(program, a_missing_program_is_refused, .init = make_files, .fini = remove_files)
 {
 	struct cli_settings other = settings;
 	struct instance     with = instance;
@@ -159,12 +159,6 @@ Test(program, a_missing_program_or_folder_of_bundles_is_refused, .init = make_fi
 	struct cli          cli = { 0 };
 
 	with.settings = &other;
-	other.bundles = (char *)"/nowhere";
-	cr_assert(!program_make(&p, &cli, &with, "gateway"));
-	program_done(&p);
-	other.bundles = (char *)"/a,b";
-	cr_assert(!program_make(&p, &cli, &with, "gateway"));
-	program_done(&p);
 	other.bin = (char *)"/usr";
 	cr_assert(!program_make(&p, &cli, &with, "auth"));
 	program_done(&p);

@@ -73,7 +73,7 @@ static pid_t start_parent(void)
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		log_init("gateway", LOG_LEVEL_ERROR);
-		_exit(parent_run(&s, &l, counters));
+		_exit(parent_run(&s, &l, counters, geteuid()));
 	}
 	listeners_close(&l);
 	return pid;
