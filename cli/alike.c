@@ -7,9 +7,10 @@
 
 #include "cli.h"
 
-static const char *const may_differ[] = { "serviceId", "service.id",          "servletContextId",
-	                                  "bundleId",  "service.changecount", "usingBundles",
-	                                  "mapped",    NULL };
+static const char *const may_differ[] = {
+	"serviceId",           "service.id",   "servletContextId", "bundleId",
+	"service.changecount", "usingBundles", "mapped",           NULL
+};
 
 static void strip_members(json_t *object, const char *const *names)
 {
@@ -26,10 +27,8 @@ void alike_strip(json_t *value, const char *const *names)
 
 	if (json_is_object(value))
 		strip_members(value, names);
-	json_object_foreach(value, key, item)
-		alike_strip(item, names);
-	json_array_foreach(value, i, item)
-		alike_strip(item, names);
+	json_object_foreach(value, key, item) alike_strip(item, names);
+	json_array_foreach(value, i, item) alike_strip(item, names);
 }
 
 static json_t *stripped(const json_t *answer)
@@ -48,14 +47,16 @@ bool alike_check(const json_t *lines)
 	size_t  i;
 	json_t *line;
 
-	json_array_foreach(lines, i, line) {
+	json_array_foreach(lines, i, line)
+	{
 		int         worker = (int)json_integer_value(json_object_get(line, "worker"));
 		json_t     *answer = json_object_get(line, "answer");
 		const char *error = json_string_value(json_object_get(line, "error"));
 		json_t     *copy = answer != NULL ? stripped(answer) : NULL;
 
 		if (copy == NULL)
-			alike = complain("worker %d: it %s", worker, error ? error : "says nothing");
+			alike = complain("worker %d: it %s", worker,
+			                 error ? error : "says nothing");
 		else if (first == NULL) {
 			first = json_incref(copy);
 			first_worker = worker;

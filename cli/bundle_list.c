@@ -23,7 +23,9 @@ static const char *state_of(const json_t *bundle)
 {
 	static const struct {
 		const char *state, *word;
-	} words[] = { { "ACTIVE", "started" }, { "RESOLVED", "stopped" }, { "INSTALLED", "refused" } };
+	} words[] = { { "ACTIVE", "started" },
+		      { "RESOLVED", "stopped" },
+		      { "INSTALLED", "refused" } };
 	const char *state = text_of(bundle, "state");
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -37,9 +39,11 @@ static void print_bundles(const json_t *bundles)
 	size_t  i;
 	json_t *b;
 
-	json_array_foreach(bundles, i, b) {
+	json_array_foreach(bundles, i, b)
+	{
 		printf("%-32s %-12s %10lld  %s\n", text_of(b, "name"), text_of(b, "version"),
-		       (long long)json_integer_value(json_object_get(b, "generation")), state_of(b));
+		       (long long)json_integer_value(json_object_get(b, "generation")),
+		       state_of(b));
 		if (*text_of(b, "reason") != '\0')
 			printf("  it %s\n", text_of(b, "reason"));
 	}
@@ -52,8 +56,8 @@ static void print_failures(const json_t *failed)
 
 	json_array_foreach(failed, i, f)
 		printf("%s, generation %lld, was not taken: %s\n", text_of(f, "name"),
-		       (long long)json_integer_value(json_object_get(f, "generation")),
-		       text_of(f, "reason"));
+	               (long long)json_integer_value(json_object_get(f, "generation")),
+	               text_of(f, "reason"));
 }
 
 static bool print_text(const json_t *lines, const json_t *last)
@@ -63,9 +67,8 @@ static bool print_text(const json_t *lines, const json_t *last)
 	json_t       *line;
 	size_t        i;
 
-	json_array_foreach(lines, i, line)
-		if (first == NULL)
-			first = json_object_get(line, "answer");
+	json_array_foreach(lines, i, line) if (first == NULL) first =
+		json_object_get(line, "answer");
 	printf("%-32s %-12s %10s  %s\n", "NAME", "VERSION", "GENERATION", "STATE");
 	print_bundles(first);
 	print_failures(json_object_get(parent, "failed"));

@@ -142,8 +142,8 @@ static bool open_store(struct work *w)
 		while (flock(w->lock, LOCK_EX) != 0 && errno == EINTR)
 			;
 	free(file);
-	return w->lock >= 0 && (store_read(w->folder, &w->store, err, sizeof(err)) ||
-	                        complain("%s", err));
+	return w->lock >= 0 &&
+	       (store_read(w->folder, &w->store, err, sizeof(err)) || complain("%s", err));
 }
 
 static void close_store(struct work *w)
@@ -226,7 +226,8 @@ static char *find_script(const char *path)
 }
 
 /* In a process of its own, since rights are given up for good. */
-static bool run_as_owner(const struct instance *instance, const char *name, const char *text, size_t n)
+static bool run_as_owner(const struct instance *instance, const char *name, const char *text,
+                         size_t n)
 {
 	int   status = -1;
 	pid_t pid;
@@ -274,8 +275,10 @@ static bool run_script(const struct work *w)
 static const struct {
 	const char *verb, *done;
 } words[] = {
-	[CHANGE_INSTALL] = { "install", "installed" }, [CHANGE_UPDATE] = { "update", "updated" },
-	[CHANGE_START] = { "start", "started" },       [CHANGE_STOP] = { "stop", "stopped" },
+	[CHANGE_INSTALL] = { "install", "installed" },
+	[CHANGE_UPDATE] = { "update", "updated" },
+	[CHANGE_START] = { "start", "started" },
+	[CHANGE_STOP] = { "stop", "stopped" },
 	[CHANGE_UNINSTALL] = { "uninstall", "uninstalled" },
 };
 
@@ -284,11 +287,12 @@ static bool check(const struct work *w)
 	const struct store_bundle *b = store_find(&w->store, w->name);
 
 	if (w->action == CHANGE_INSTALL)
-		return b == NULL || complain("%s is installed; `boardwalk bundle update` replaces it",
-		                             w->name);
+		return b == NULL ||
+		       complain("%s is installed; `boardwalk bundle update` replaces it", w->name);
 	if (b == NULL)
 		return complain("%s is not installed", w->name);
-	return w->action != CHANGE_STOP || !b->stopped || complain("%s is stopped already", w->name);
+	return w->action != CHANGE_STOP || !b->stopped ||
+	       complain("%s is stopped already", w->name);
 }
 
 static bool say_no(const struct work *w, char *reason)
@@ -322,7 +326,8 @@ static void publish(struct work *w, struct speaker *gateway)
 	char *reason = speak_do(gateway, json_pack("{s:s}", "verb", "bundle.publish"));
 
 	if (reason != NULL)
-		complain("%s of %s is in the store, but: %s", words[w->action].verb, w->name, reason);
+		complain("%s of %s is in the store, but: %s", words[w->action].verb, w->name,
+		         reason);
 	else if (w->path != NULL)
 		keep_footprint(w, gateway);
 	free(reason);
@@ -374,7 +379,9 @@ static bool run(struct work *w, struct speaker *gateway)
 bool change_run(const struct instance *instance, enum change_action action, const char *name,
                 const struct bundle_file *file)
 {
-	struct work    w = { .instance = instance, .action = action, .name = name, .file = file, .lock = -1 };
+	struct work w = {
+		.instance = instance, .action = action, .name = name, .file = file, .lock = -1
+	};
 	struct speaker gateway = { .fd = -1 };
 	bool           done;
 

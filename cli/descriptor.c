@@ -39,9 +39,9 @@ static const void *at(const struct image *i, uint64_t offset, uint64_t n)
 
 static bool get_section(const struct image *i, unsigned number, Elf64_Shdr *ret)
 {
-	const void *p = number < i->head.e_shnum ? at(i, i->head.e_shoff + number * sizeof(*ret),
-	                                              sizeof(*ret))
-	                                         : NULL;
+	const void *p = number < i->head.e_shnum
+	                        ? at(i, i->head.e_shoff + number * sizeof(*ret), sizeof(*ret))
+	                        : NULL;
 
 	if (p != NULL)
 		memcpy(ret, p, sizeof(*ret));
@@ -153,9 +153,8 @@ static const char *check_head(struct image *i)
 	if (p != NULL)
 		memcpy(&i->head, p, sizeof(i->head));
 	if (p == NULL || memcmp(i->head.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    i->head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    i->head.e_ident[EI_DATA] != ELFDATA2LSB || i->head.e_type != ET_DYN ||
-	    i->head.e_phentsize != sizeof(Elf64_Phdr) ||
+	    i->head.e_ident[EI_CLASS] != ELFCLASS64 || i->head.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    i->head.e_type != ET_DYN || i->head.e_phentsize != sizeof(Elf64_Phdr) ||
 	    i->head.e_shentsize != sizeof(Elf64_Shdr))
 		return "is no shared object";
 	if (i->head.e_machine != MACHINE)
@@ -186,10 +185,11 @@ const char *descriptor_read(const void *image, size_t n, struct descriptor *ret)
 		return "is built for another major version of the ABI";
 	if (d.abi_minor > BW_ABI_MINOR)
 		return "is built for a newer minor version of the ABI";
-	ret->name = string_of(&i, symbol.st_value, offsetof(struct bw_bundle_descriptor, symbolic_name),
-	                      d.symbolic_name);
-	ret->version =
-		string_of(&i, symbol.st_value, offsetof(struct bw_bundle_descriptor, version), d.version);
+	ret->name =
+		string_of(&i, symbol.st_value, offsetof(struct bw_bundle_descriptor, symbolic_name),
+	                  d.symbolic_name);
+	ret->version = string_of(&i, symbol.st_value,
+	                         offsetof(struct bw_bundle_descriptor, version), d.version);
 	if (ret->name == NULL || !store_is_name(ret->name))
 		return "has no valid symbolic name";
 	if (ret->version == NULL || strlen(ret->version) > STORE_MAX_NAME)

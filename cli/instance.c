@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SOCKET_PATH 107u /* octets of a socket's path */
+#define SOCKET_PATH 107u                                  /* octets of a socket's path */
 #define SOCKET_TAIL (sizeof("/gateway/control.sock") - 1) /* the longest of them */
 
 bool secret_variable(const char *name, char **ret_value)

@@ -103,7 +103,7 @@ static void add_gateway(char ***e, const struct instance *instance)
 	add_printf(e, "BOARDWALK_GATEWAY_SPOOL=%s/spool", instance->data);
 	add_printf(e, "BOARDWALK_GATEWAY_STORE=%s/bundles", instance->data);
 	add_printf(e, "BOARDWALK_GATEWAY_CONTROL_SOCKET=%s/gateway/control.sock", instance->run);
-	add_printf(e, "BOARDWALK_GATEWAY_OPERATOR=%s", user_or(instance, s->user, ""));
+	add_printf(e, "BOARDWALK_GATEWAY_OWNER=%s", user_or(instance, s->user, ""));
 }
 
 /* auth and repo have the same needs under their own names. */

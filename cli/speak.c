@@ -79,9 +79,8 @@ static bool hear(struct speaker *s, size_t *ret_n)
 	for (;;) {
 		const char *text = (const char *)buf_data(&s->in);
 		size_t      have = buf_size(&s->in);
-		const char *end =
-			have > looked ? memchr(text + looked, '\n', have - looked) : NULL;
-		ssize_t n;
+		const char *end = have > looked ? memchr(text + looked, '\n', have - looked) : NULL;
+		ssize_t     n;
 
 		if (end != NULL) {
 			*ret_n = (size_t)(end - text);
@@ -112,11 +111,12 @@ json_t *speak_ask(struct speaker *s, json_t *request, json_t **ret_lines)
 	}
 	while (hear(s, &n)) {
 		json_error_t error;
-		json_t      *line = json_loadb((const char *)buf_data(&s->in), n,
-		                               JSON_REJECT_DUPLICATES, &error);
+		json_t *line = json_loadb((const char *)buf_data(&s->in), n, JSON_REJECT_DUPLICATES,
+		                          &error);
 
 		buf_consume(&s->in, n + 1);
-		if (json_object_get(line, "ok") != NULL && json_object_get(line, "worker") == NULL) {
+		if (json_object_get(line, "ok") != NULL &&
+		    json_object_get(line, "worker") == NULL) {
 			if (ret_lines != NULL)
 				*ret_lines = lines;
 			else

@@ -319,8 +319,7 @@ static bool prepare_bundles(const struct supervisor *s)
 {
 	const char *folder = s->cli->settings.bundles;
 
-	return change_tidy(&s->instance) &&
-	       (*folder == '\0' || change_seed(&s->instance, folder));
+	return change_tidy(&s->instance) && (*folder == '\0' || change_seed(&s->instance, folder));
 }
 
 static bool prepare(struct supervisor *s)

@@ -29,7 +29,11 @@ static bool is_bundle_name(const char *name)
 	return n > 3 && name[0] != '.' && strcmp(name + n - 3, ".so") == 0;
 }
 
-enum known { ABSENT, SAME, OTHER }; /* the store has nothing of that name, these octets, or others */
+enum known {
+	ABSENT,
+	SAME,
+	OTHER
+}; /* the store has nothing of that name, these octets, or others */
 
 static enum known compare(const struct instance *instance, const struct bundle_file *file)
 {
@@ -107,7 +111,8 @@ static bool on_news(const struct instance *instance, const char *folder, int fd)
 
 static bool watch(const struct instance *instance, const char *folder, int fd, int signals)
 {
-	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = fd, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
+		                { .fd = fd, .events = POLLIN } };
 
 	take_all(instance, folder);
 	printf("watching %s\n", folder);

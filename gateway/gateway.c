@@ -81,15 +81,15 @@ static void raise_limits(const struct gateway_settings *s)
 }
 
 /* Who may give orders besides root. Nobody is, unless there is a socket to give them on. */
-static uid_t find_operator(const struct gateway_settings *s)
+static uid_t find_owner(const struct gateway_settings *s)
 {
 	const struct passwd *pw;
 
-	if (*s->control_socket == '\0' || *s->operator == '\0')
+	if (*s->control_socket == '\0' || *s->owner == '\0')
 		return geteuid();
-	pw = getpwnam(s->operator);
+	pw = getpwnam(s->owner);
 	if (pw == NULL)
-		fatalx("gateway.operator: there is no system user %s", s->operator);
+		fatalx("gateway.owner: there is no system user %s", s->owner);
 	return pw->pw_uid;
 }
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	struct program_options         options =
 		program_options(argc, argv, "boardwalk-gateway", print_settings);
 	uint32_t n;
-	uid_t    operator;
+	uid_t    owner;
 	int      status;
 
 	log_init("gateway", LOG_LEVEL_INFO);
@@ -131,11 +131,11 @@ int main(int argc, char **argv)
 	n = count_workers(&settings);
 	raise_limits(&settings);
 	listeners_open(&listeners, &settings, n);
-	operator = find_operator(&settings);
+	owner = find_owner(&settings);
 	sandbox_become(settings.user);
 	sandbox_harden();
 	forbid_calls();
-	status = parent_run(&settings, &listeners, shared_map(n), operator);
+	status = parent_run(&settings, &listeners, shared_map(n), owner);
 	listeners_close(&listeners);
 	gateway_settings_done(&settings);
 	log_info(0, "stopped");

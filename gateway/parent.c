@@ -69,13 +69,13 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 {
 	struct bundle_list bundles = changes_list(p->changes);
 	struct worker      w = { .settings = p->settings,
-		            .shared = p->shared,
-		            .index = index,
-		            .public_fd = p->listeners->public_fds[index],
-		            .management_fd = p->listeners->management_fd,
-		            .orders_fd = orders_fd,
-		            .bundles = &bundles,
-		            .parent = parent };
+		                 .shared = p->shared,
+		                 .index = index,
+		                 .public_fd = p->listeners->public_fds[index],
+		                 .management_fd = p->listeners->management_fd,
+		                 .orders_fd = orders_fd,
+		                 .bundles = &bundles,
+		                 .parent = parent };
 	int                status;
 
 	for (uint32_t i = 0; i < p->listeners->n; i++)
@@ -138,8 +138,8 @@ static void on_end(struct parent *p, uint32_t index, int status)
 	char          how[64];
 
 	describe_end(status, how, sizeof(how));
-	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0, "worker %u (pid %d) %s", index,
-	           (int)c->pid, how);
+	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0, "worker %u (pid %d) %s",
+	           index, (int)c->pid, how);
 	c->pid = 0;
 	crew_ended(p->crew, index, how);
 	if (p->mode != RUN)
@@ -199,7 +199,8 @@ static void abort_worker(void *arg, uint32_t index, const char *why)
 {
 	struct parent *p = arg;
 
-	log_error(0, "worker %u (pid %d): %s: aborting it", index, (int)p->children[index].pid, why);
+	log_error(0, "worker %u (pid %d): %s: aborting it", index, (int)p->children[index].pid,
+	          why);
 	abort_child(&p->children[index], clock_mono_us());
 }
 
@@ -284,7 +285,8 @@ static void wait_for_something(struct parent *p, uint64_t wait_us)
 	for (uint32_t i = 0; i < n; i++)
 		crew_turn(p->crew, i, p->fds[1 + i].revents);
 	control_turn(p->control, p->fds + 1 + n, n_control);
-	if (p->fds[0].revents != 0) /* last: a worker's last words come before the news of its end */
+	if (p->fds[0].revents !=
+	    0) /* last: a worker's last words come before the news of its end */
 		on_signals(p);
 }
 
@@ -303,7 +305,7 @@ static void open_signals(struct parent *p)
 		fatal("signalfd");
 }
 
-static void parent_init(struct parent *p, uid_t operator)
+static void parent_init(struct parent *p, uid_t owner)
 {
 	const struct changes_hooks hooks = { abort_worker, p };
 	uint32_t                   n = p->listeners->n;
@@ -312,7 +314,7 @@ static void parent_init(struct parent *p, uid_t operator)
 	p->fds = xcalloc(1 + n + 1 + CONTROL_MAX_CLIENTS, sizeof(struct pollfd));
 	p->crew = crew_new(n);
 	p->changes = changes_new(p->crew, p->settings->store, &hooks);
-	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, operator);
+	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, owner);
 	open_signals(p);
 }
 
@@ -327,11 +329,11 @@ static void parent_done(struct parent *p)
 }
 
 int parent_run(const struct gateway_settings *s, const struct listeners *l, struct shared *shared,
-               uid_t operator)
+               uid_t owner)
 {
 	struct parent p = { .settings = s, .listeners = l, .shared = shared };
 
-	parent_init(&p, operator);
+	parent_init(&p, owner);
 	log_info(0, "serving %s with %u workers", s->listen, l->n);
 	do
 		wait_for_something(&p, tend(&p));

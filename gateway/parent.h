@@ -7,6 +7,6 @@ struct listeners;
 struct shared;
 
 /* Returns when all workers have ended after SIGTERM or SIGINT: the exit status. In a worker, it does
- * not return. operator: who may speak on the control socket besides root. */
+ * not return. owner: who may speak on the control socket besides root. */
 int parent_run(const struct gateway_settings *s, const struct listeners *l, struct shared *shared,
-               uid_t operator);
+               uid_t owner);

@@ -27,7 +27,7 @@ const struct conf_key gateway_keys[] = {
 	    "can write; empty: none"),
 	KEY("control_socket", CONF_STRING, control_socket, "", 0, 0,
 	    "socket on which the operator gives orders, at most 107 octets; empty: none"),
-	KEY("operator", CONF_STRING, operator, "boardwalk", 0, 0,
+	KEY("owner", CONF_STRING, owner, "boardwalk", 0, 0,
 	    "system user who may give orders and own bundles, besides root; empty: whoever starts "
 	    "the gateway"),
 	KEY("access_log", CONF_STRING, access_log, "\"-\"", 0, 0,
@@ -39,7 +39,8 @@ const struct conf_key gateway_keys[] = {
 	KEY("max_connections", CONF_UINT, max_connections, "10000", 1, 1000000,
 	    "open connections per worker; beyond it no more are accepted for the time being"),
 	KEY("max_requests", CONF_UINT, max_requests, "1536", 1, 30000,
-	    "requests being served per worker; beyond it they are answered 503. One that waits takes "
+	    "requests being served per worker; beyond it they are answered 503. One that waits "
+	    "takes "
 	    "about 28 KiB: with 1536, a worker stays below 64 MiB while repo or auth is silent"),
 	KEY("max_body", CONF_SIZE, max_body, "64M", 0, (1ull << 32) - 1,
 	    "largest request body; beyond it 413"),

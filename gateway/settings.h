@@ -8,12 +8,12 @@ struct gateway_settings {
 	uint64_t         workers;    /* 0: as many as cores */
 	char            *user;       /* boardwalk-gateway; empty: stay */
 	char            *auth_socket, *repo_socket;
-	struct conf_list bundles;    /* shared objects to load at start, in order */
-	char            *store;      /* folder of the bundles that can be changed; empty: none */
+	struct conf_list bundles; /* shared objects to load at start, in order */
+	char            *store;   /* folder of the bundles that can be changed; empty: none */
 	char            *control_socket; /* of the operator; empty: none */
-	char            *operator;       /* who may speak there, besides root */
-	char            *access_log; /* file, "-" for stdout, empty: off */
-	char            *spool;      /* folder for large bodies */
+	char            *owner;          /* who may speak there, besides root */
+	char            *access_log;     /* file, "-" for stdout, empty: off */
+	char            *spool;          /* folder for large bodies */
 	uint64_t         spin_us;
 	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
 	uint64_t         max_body, max_head, max_target;

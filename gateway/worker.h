@@ -13,7 +13,7 @@ struct worker {
 	uint32_t                       index; /* in shared */
 	int                            public_fd, management_fd;
 	int                            orders_fd; /* taken; the parent's orders (control/obey.h) */
-	const struct bundle_list      *bundles;   /* that are installed, besides the settings' own */
+	const struct bundle_list      *bundles; /* that are installed, besides the settings' own */
 	pid_t                          parent;
 };
 

@@ -59,7 +59,7 @@ struct changes {
 	char               reason[MAX_REASON]; /* the first failure; "": none */
 	struct round       round, drop;
 	bool               dropping; /* `drop` is on its way, maybe still of the last change */
-	uint64_t           due_us; /* PREPARED: when the store decides */
+	uint64_t           due_us;   /* PREPARED: when the store decides */
 	changes_cb         cb;
 	void              *asker; /* NULL: gone */
 };
@@ -163,8 +163,8 @@ static void note_crash(struct installed *i, const char *how)
 	if (++i->crashes < MAX_CRASHES || i->refused != NULL)
 		return;
 	i->refused = xasprintf("has crashed %u times while it was started (%s)", i->crashes, how);
-	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", i->name,
-	          i->generation, i->refused);
+	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", i->name, i->generation,
+	          i->refused);
 }
 
 void changes_worker_ended(struct changes *c, uint64_t generation, const char *how)
@@ -563,14 +563,13 @@ json_t *changes_describe(const struct changes *c)
 	for (size_t i = 0; i < c->n; i++) {
 		const struct installed *from = &c->list[i];
 
-		json_array_append_new(
-			installed,
-			json_pack("{s:s, s:I, s:s, s:s*}", "name", from->name, "generation",
-		                  (json_int_t)from->generation, "state",
-		                  from->stopped           ? "stopped"
-		                  : from->refused != NULL ? "refused"
-		                                          : "started",
-		                  "reason", from->refused));
+		json_array_append_new(installed,
+		                      json_pack("{s:s, s:I, s:s, s:s*}", "name", from->name,
+		                                "generation", (json_int_t)from->generation, "state",
+		                                from->stopped           ? "stopped"
+		                                : from->refused != NULL ? "refused"
+		                                                        : "started",
+		                                "reason", from->refused));
 	}
 	for (size_t i = 0; i < MAX_FAILURES; i++)
 		if (c->failures[i].name != NULL)

@@ -45,8 +45,8 @@ struct control {
 	struct client  *clients;
 	size_t          n_clients;
 	int             listener;
-	uid_t operator;
-	uint64_t refused_us; /* when the log last told of somebody */
+	uid_t           owner;
+	uint64_t        refused_us; /* when the log last told of somebody */
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -148,7 +148,8 @@ static bool put_words(struct buf *words, const char *verb, const json_t *args)
 	json_t *arg;
 
 	buf_append(words, verb, strlen(verb) + 1);
-	json_array_foreach(args, i, arg) {
+	json_array_foreach(args, i, arg)
+	{
 		if (!json_is_string(arg))
 			return false;
 		buf_append(words, json_string_value(arg), json_string_length(arg) + 1);
@@ -195,8 +196,8 @@ static void on_changed(void *asker, const char *reason)
 static bool find_action(const char *name, enum bundle_action *ret)
 {
 	static const char *const names[] = {
-		[BUNDLE_INSTALL] = "install", [BUNDLE_UPDATE] = "update",
-		[BUNDLE_START] = "start",     [BUNDLE_STOP] = "stop",
+		[BUNDLE_INSTALL] = "install",     [BUNDLE_UPDATE] = "update",
+		[BUNDLE_START] = "start",         [BUNDLE_STOP] = "stop",
 		[BUNDLE_UNINSTALL] = "uninstall",
 	};
 
@@ -384,7 +385,7 @@ static void accept_all(struct control *c)
 
 		if (fd < 0)
 			return; /* the next turn looks again */
-		if (uid != 0 && uid != c->operator)
+		if (uid != 0 && uid != c->owner)
 			turn_away(c, fd, uid, "this user may not speak here");
 		else if (c->n_clients == CONTROL_MAX_CLIENTS)
 			turn_away(c, fd, uid, "too many are speaking");
@@ -432,9 +433,11 @@ size_t control_poll(struct control *c, struct pollfd *fds)
 	for (struct client *cl = c->clients; cl != NULL; cl = cl->next) {
 		bool reads = cl->state == WAITING && !cl->eof && buf_size(&cl->out) == 0;
 
-		fds[n++] = (struct pollfd){ .fd = cl->fd,
-			                    .events = (short)((reads ? POLLIN : 0) |
-			                                      (buf_size(&cl->out) > 0 ? POLLOUT : 0)) };
+		fds[n++] =
+			(struct pollfd){ .fd = cl->fd,
+			                 .events =
+			                         (short)((reads ? POLLIN : 0) |
+			                                 (buf_size(&cl->out) > 0 ? POLLOUT : 0)) };
 	}
 	return n;
 }
@@ -468,15 +471,13 @@ uint64_t control_tend(struct control *c, uint64_t now_us, uint64_t limit_us)
 	return limit_us;
 }
 
-struct control *control_new(struct crew *crew, struct changes *changes, int listener,
-                            uid_t operator)
+struct control *control_new(struct crew *crew, struct changes *changes, int listener, uid_t owner)
 {
 	struct control *c = xcalloc(1, sizeof(*c));
 
-	*c = (struct control){ .crew = crew,
-		               .changes = changes,
-		               .listener = listener,
-		               .operator = operator };
+	*c = (struct control){
+		.crew = crew, .changes = changes, .listener = listener, .owner = owner
+	};
 	return c;
 }
 

@@ -22,9 +22,8 @@
 
 struct control;
 
-/* listener: taken, -1 for none. operator: who may speak besides root. */
-struct control *control_new(struct crew *crew, struct changes *changes, int listener,
-                            uid_t operator);
+/* listener: taken, -1 for none. owner: who may speak besides root. */
+struct control *control_new(struct crew *crew, struct changes *changes, int listener, uid_t owner);
 void            control_free(struct control *c);
 /* In a worker after its fork: closes what it has inherited. */
 void control_leave(struct control *c);

@@ -11,11 +11,12 @@ struct crew;
 struct round;
 
 struct crew_answer {
-	uint32_t    worker;
-	bool        ok;
-	bool        silent; /* no answer in time */
-	const char *text;   /* what was asked for, or the reason; borrowed for the call; no NUL behind it */
-	size_t      n;
+	uint32_t worker;
+	bool     ok;
+	bool     silent; /* no answer in time */
+	const char *
+		text; /* what was asked for, or the reason; borrowed for the call; no NUL behind it */
+	size_t n;
 };
 
 struct round { /* in the memory of whoever asks, until on_end or crew_forget */

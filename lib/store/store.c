@@ -162,10 +162,9 @@ static bool take_state(struct store *s, json_t *root)
 	    next < 1 || !json_is_array(bundles) || !json_is_object(seeds))
 		return false;
 	s->next = (uint64_t)next;
-	json_array_foreach(bundles, i, item)
-		if (!take_bundle(s, item))
-			return false;
-	json_object_foreach(seeds, name, item) {
+	json_array_foreach(bundles, i, item) if (!take_bundle(s, item)) return false;
+	json_object_foreach(seeds, name, item)
+	{
 		if (!store_is_name(name) || !json_is_string(item) ||
 		    !is_sha256(json_string_value(item)))
 			return false;
@@ -238,24 +237,23 @@ static json_t *state_of(const struct store *s)
 		const struct store_bundle *b = &s->bundles[i];
 
 		json_array_append_new(
-			bundles, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", b->name, "version",
-		                           b->version, "generation", (json_int_t)b->generation,
-		                           "state", b->stopped ? "stopped" : "started", "sha256",
-		                           b->sha256));
+			bundles,
+			json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", b->name, "version",
+		                  b->version, "generation", (json_int_t)b->generation, "state",
+		                  b->stopped ? "stopped" : "started", "sha256", b->sha256));
 	}
 	for (size_t i = 0; i < s->n_seeds; i++)
 		json_object_set_new(seeds, s->seeds[i].name, json_string(s->seeds[i].sha256));
-	return json_pack("{s:I, s:o, s:o}", "next", (json_int_t)s->next, "bundles", bundles, "seeds",
-	                 seeds);
+	return json_pack("{s:I, s:o, s:o}", "next", (json_int_t)s->next, "bundles", bundles,
+	                 "seeds", seeds);
 }
 
 /* A file that is as it was, or new, whatever happens meanwhile. */
 static bool replace(int folder, const char *name, const char *text, size_t n, bool durable)
 {
 	char *fresh = xasprintf("%s.new", name);
-	int   fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-	                  0644);
-	bool  done;
+	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	bool done;
 
 	done = fd >= 0 && write(fd, text, n) == (ssize_t)n && fchmod(fd, 0644) == 0 &&
 	       (!durable || fsync(fd) == 0) && renameat(folder, fresh, folder, name) == 0 &&

@@ -10,7 +10,8 @@
 
 static char *read_bundle(const char *name, size_t *ret_n)
 {
-	char *file = xasprintf("%s/%s.so", BUNDLES, name), *image = read_file(file, 16 << 20, ret_n);
+	char *file = xasprintf("%s/%s.so", BUNDLES, name),
+	     *image = read_file(file, 16 << 20, ret_n);
 
 	cr_assert_not_null(image, "%s", file);
 	free(file);

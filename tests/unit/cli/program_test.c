@@ -127,7 +127,7 @@ Test(program, the_operators_variables_of_a_section_go_to_that_child_unless_decid
 	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_STORE"), "/data/bundles");
 	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_CONTROL_SOCKET"),
 	                 "/run/gateway/control.sock");
-	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_OPERATOR"), "the-owner");
+	cr_assert_str_eq(value_of(gateway.environment, "BOARDWALK_GATEWAY_OWNER"), "the-owner");
 	cr_assert_null(value_of(gateway.environment, "BOARDWALK_AUTH_ARGON2_OPS"));
 	cr_assert_str_eq(value_of(auth.environment, "BOARDWALK_AUTH_ARGON2_OPS"), "1");
 	cr_assert_null(value_of(auth.environment, "BOARDWALK_GATEWAY_WORKERS"));

@@ -144,8 +144,8 @@ static void expect_order(uint32_t i, const char *begin, uint32_t status, const c
 	uint32_t    call = 0;
 	const char *got = order(i, &call);
 
-	cr_assert(strncmp(got, begin, strlen(begin)) == 0, "worker %u got \"%s\", not \"%s\"", i, got,
-	          begin);
+	cr_assert(strncmp(got, begin, strlen(begin)) == 0, "worker %u got \"%s\", not \"%s\"", i,
+	          got, begin);
 	reply(i, call, status, text);
 }
 
@@ -197,7 +197,8 @@ static const char *heard(int fd)
 	} while (0)
 
 #define UPDATE4 \
-	"{\"verb\":\"bundle.prepare\",\"action\":\"update\",\"name\":\"acme.a\",\"generation\":4}\n"
+	"{\"verb\":\"bundle.prepare\",\"action\":\"update\",\"name\":\"acme.a\",\"generation\":4}" \
+	"\n"
 #define PUBLISH "{\"verb\":\"bundle.publish\"}\n"
 #define PREPARE "bundle.prepare update acme.a 4 /tmp/"
 
@@ -259,7 +260,8 @@ Test(control, one_that_fails_has_all_drop_it)
 	say(fd, "{\"verb\":\"bundle.list\"}\n");
 	for (uint32_t i = 0; i < WORKERS; i++)
 		expect_order(i, "bundle.list", CHANNEL_OK, "[]");
-	expect_heard(fd, "\"failed\":[{\"name\":\"acme.a\",\"generation\":4,\"reason\":\"worker 1:");
+	expect_heard(fd,
+	             "\"failed\":[{\"name\":\"acme.a\",\"generation\":4,\"reason\":\"worker 1:");
 	close(fd);
 }
 
@@ -465,7 +467,8 @@ Test(control, stop_start_and_uninstall_follow_the_store)
 		expect_heard(fd, "{\"ok\":true}\n");
 		list = changes_list(changes);
 		cr_expect(list.n == !rows[k].gone, "%s", rows[k].action);
-		cr_expect(rows[k].gone || (list.rows[0].state == BUNDLE_STOPPED) == rows[k].stopped);
+		cr_expect(rows[k].gone ||
+		          (list.rows[0].state == BUNDLE_STOPPED) == rows[k].stopped);
 		changes_list_free(&list);
 	}
 	close(fd);
@@ -490,7 +493,10 @@ Test(control, what_workers_say_is_passed_on_a_line_each)
 
 Test(control, garbage_is_answered_and_hung_up_on)
 {
-	static const char *const garbage[] = { "\n", "x\n", "[]\n", "{\"verb\":\"x\"} {}\n",
+	static const char *const garbage[] = { "\n",
+		                               "x\n",
+		                               "[]\n",
+		                               "{\"verb\":\"x\"} {}\n",
 		                               "{\"verb\":\"a\",\"verb\":\"b\"}\n",
 		                               "\xff\xfe\n" };
 
@@ -524,7 +530,8 @@ Test(control, a_line_without_an_end_is_hung_up_on)
 
 	memset(text, 'x', sizeof(text) - 1);
 	for (size_t sent = 0; sent < sizeof(text) - 1;) {
-		ssize_t n = send(fd, text + sent, sizeof(text) - 1 - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n =
+			send(fd, text + sent, sizeof(text) - 1 - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		sent += n > 0 ? (size_t)n : 0;
 		turn();

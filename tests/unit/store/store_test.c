@@ -146,9 +146,9 @@ Test(store, names)
 		const char *name;
 		bool        good;
 	} rows[] = {
-		{ "a", true },     { "acme.a-b_1", true }, { "", false },     { ".a", false },
-		{ "a.", false },   { "a..b", false },      { "a/b", false },  { "a b", false },
-		{ "\xc3\xa4", false },
+		{ "a", true },    { "acme.a-b_1", true }, { "", false },
+		{ ".a", false },  { "a.", false },        { "a..b", false },
+		{ "a/b", false }, { "a b", false },       { "\xc3\xa4", false },
 	};
 	char long_name[STORE_MAX_NAME + 2];
 
