@@ -10,13 +10,13 @@
 #include "buf.h"
 #include "fatal.h"
 
-void json_init(struct json *j, struct buf *to)
+void json_out_init(struct json_out *j, struct buf *to)
 {
-	*j = (struct json){ .to = to };
+	*j = (struct json_out){ .to = to };
 }
 
 /* Before every key, and every value that has no key. */
-static void separate(struct json *j)
+static void separate(struct json_out *j)
 {
 	uint32_t level = (uint32_t)1 << j->depth;
 
@@ -27,7 +27,7 @@ static void separate(struct json *j)
 	j->filled |= level;
 }
 
-static void open_bracket(struct json *j, const char *bracket)
+static void open_bracket(struct json_out *j, const char *bracket)
 {
 	separate(j);
 	if (j->depth + 1 == JSON_DEPTH_MAX)
@@ -37,7 +37,7 @@ static void open_bracket(struct json *j, const char *bracket)
 	buf_append(j->to, bracket, 1);
 }
 
-static void close_bracket(struct json *j, const char *bracket)
+static void close_bracket(struct json_out *j, const char *bracket)
 {
 	if (j->depth == 0 || j->after_key)
 		fatalx("json: %s has nothing to end", bracket);
@@ -45,22 +45,22 @@ static void close_bracket(struct json *j, const char *bracket)
 	buf_append(j->to, bracket, 1);
 }
 
-void json_object(struct json *j)
+void json_out_object(struct json_out *j)
 {
 	open_bracket(j, "{");
 }
 
-void json_object_end(struct json *j)
+void json_out_object_end(struct json_out *j)
 {
 	close_bracket(j, "}");
 }
 
-void json_array(struct json *j)
+void json_out_array(struct json_out *j)
 {
 	open_bracket(j, "[");
 }
 
-void json_array_end(struct json *j)
+void json_out_array_end(struct json_out *j)
 {
 	close_bracket(j, "]");
 }
@@ -135,7 +135,7 @@ static void put_string(struct buf *to, const char *text, size_t n)
 	buf_append(to, "\"", 1);
 }
 
-void json_key(struct json *j, const char *key)
+void json_out_key(struct json_out *j, const char *key)
 {
 	separate(j);
 	put_string(j->to, key, strlen(key));
@@ -145,38 +145,38 @@ void json_key(struct json *j, const char *key)
 
 /* ---- values ---- */
 
-void json_string(struct json *j, const char *p, size_t n)
+void json_out_string(struct json_out *j, const char *p, size_t n)
 {
 	if (!p) {
-		json_null(j);
+		json_out_null(j);
 		return;
 	}
 	separate(j);
 	put_string(j->to, p, n);
 }
 
-void json_text(struct json *j, const char *text)
+void json_out_text(struct json_out *j, const char *text)
 {
-	json_string(j, text, text ? strlen(text) : 0);
+	json_out_string(j, text, text ? strlen(text) : 0);
 }
 
-void json_int(struct json *j, int64_t value)
+void json_out_int(struct json_out *j, int64_t value)
 {
 	separate(j);
 	buf_printf(j->to, "%lld", (long long)value);
 }
 
-void json_double(struct json *j, double value)
+void json_out_double(struct json_out *j, double value)
 {
 	if (!isfinite(value)) {
-		json_null(j);
+		json_out_null(j);
 		return;
 	}
 	separate(j);
 	buf_printf(j->to, "%.17g", value);
 }
 
-void json_bool(struct json *j, bool value)
+void json_out_bool(struct json_out *j, bool value)
 {
 	separate(j);
 	if (value)
@@ -185,7 +185,7 @@ void json_bool(struct json *j, bool value)
 		buf_append(j->to, "false", 5);
 }
 
-void json_null(struct json *j)
+void json_out_null(struct json_out *j)
 {
 	separate(j);
 	buf_append(j->to, "null", 4);

@@ -23,30 +23,30 @@ static char *text_of(struct buf *b)
 
 Test(json, commas_stand_between_what_is_told)
 {
-	struct buf  b;
-	struct json j;
+	struct buf      b;
+	struct json_out j;
 
 	buf_init(&b);
-	json_init(&j, &b);
-	json_object(&j);
-	json_key(&j, "empty");
-	json_array(&j);
-	json_array_end(&j);
-	json_key(&j, "list");
-	json_array(&j);
-	json_int(&j, INT64_MIN);
-	json_bool(&j, true);
-	json_object(&j);
-	json_object_end(&j);
-	json_object(&j);
-	json_key(&j, "a\"b");
-	json_null(&j);
-	json_object_end(&j);
-	json_bool(&j, false);
-	json_array_end(&j);
-	json_key(&j, "last");
-	json_text(&j, NULL);
-	json_object_end(&j);
+	json_out_init(&j, &b);
+	json_out_object(&j);
+	json_out_key(&j, "empty");
+	json_out_array(&j);
+	json_out_array_end(&j);
+	json_out_key(&j, "list");
+	json_out_array(&j);
+	json_out_int(&j, INT64_MIN);
+	json_out_bool(&j, true);
+	json_out_object(&j);
+	json_out_object_end(&j);
+	json_out_object(&j);
+	json_out_key(&j, "a\"b");
+	json_out_null(&j);
+	json_out_object_end(&j);
+	json_out_bool(&j, false);
+	json_out_array_end(&j);
+	json_out_key(&j, "last");
+	json_out_text(&j, NULL);
+	json_out_object_end(&j);
 	EXPECT(&b, "{\"empty\":[],\"list\":[-9223372036854775808,true,{},{\"a\\\"b\":null},false],"
 	           "\"last\":null}");
 }
@@ -77,38 +77,38 @@ Test(json, a_string_may_have_any_octets)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct buf  b;
-		struct json j;
+		struct buf      b;
+		struct json_out j;
 
 		buf_init(&b);
-		json_init(&j, &b);
-		json_string(&j, rows[i].octets, rows[i].n);
+		json_out_init(&j, &b);
+		json_out_string(&j, rows[i].octets, rows[i].n);
 		EXPECT(&b, rows[i].want);
 	}
 }
 
 Test(json, a_double_is_read_back_as_it_was)
 {
-	struct buf  b;
-	struct json j;
+	struct buf      b;
+	struct json_out j;
 
 	buf_init(&b);
-	json_init(&j, &b);
-	json_array(&j);
-	json_double(&j, 0.1);
-	json_double(&j, 1e308 * 10);
-	json_double(&j, -2.5);
-	json_array_end(&j);
+	json_out_init(&j, &b);
+	json_out_array(&j);
+	json_out_double(&j, 0.1);
+	json_out_double(&j, 1e308 * 10);
+	json_out_double(&j, -2.5);
+	json_out_array_end(&j);
 	EXPECT(&b, "[0.10000000000000001,null,-2.5]");
 }
 
 Test(json, too_deep_a_nesting_is_a_mistake_of_the_program, .exit_code = 1)
 {
-	struct buf  b;
-	struct json j;
+	struct buf      b;
+	struct json_out j;
 
 	buf_init(&b);
-	json_init(&j, &b);
+	json_out_init(&j, &b);
 	for (int i = 0; i < JSON_DEPTH_MAX; i++)
-		json_array(&j);
+		json_out_array(&j);
 }
