@@ -1,166 +1,304 @@
-/* Bundles: loaded once, at the start of a worker, in the order of the settings.
+/* Bundles: the table of names, what a worker loads at its start, and what it tells about them.
+ * generations.c has the orders.
  *
- * A shared object's constructors run inside dlopen, before any check of its descriptor, so the file
- * itself is checked first: a regular file that only root or we could have written. Loading is
- * RTLD_NOW, since a missing symbol must be found here and not in a request, and RTLD_LOCAL. What was
- * started stays mapped to the end of the process: its strings and functions may be anywhere.
- *
- * Owns: the list of bundles, refused ones with their reason. Runs in: the worker's thread, before it
- * serves and after it has served. Logs: each bundle, started or refused.
+ * Owns: the names (process lifetime). Runs in: the loop's stack, and before and after the loop.
+ * Logs: each bundle that is loaded, started or refused.
  * Tests: tests/unit/whiteboard/bundles_test.c. */
 #include "bundles.h"
 
-#include "whiteboard/helper.h"
+#include "generations.h"
+#include "library.h"
+#include "mark.h"
 #include "whiteboard/registry.h"
 
+#include <base/buf.h>
 #include <base/conf.h>
 #include <base/fatal.h>
 #include <base/log.h>
-#include <dlfcn.h>
+#include <jansson.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static struct bw_bundle *bundles; /* the last one first */
-static uint32_t          last_id;
-static struct registry  *registry;
+static struct bundle_entry *entries, **last_entry = &entries;
+static uint32_t             last_id;
+static struct registry     *registry;
 
-static struct bw_bundle *bundle_new(const char *file)
+/* ---- names ---- */
+
+struct bundle_entry *entries_first(void)
 {
-	struct bw_bundle *b = xcalloc(1, sizeof(*b));
-
-	b->id = ++last_id;
-	b->file = file ? xstrdup(file) : NULL;
-	b->next = bundles;
-	bundles = b;
-	return b;
+	return entries;
 }
 
-/* One or more tokens of letters, digits, '_' and '-' joined by dots, as OSGi's symbolic names. */
-static bool is_symbolic_name(const char *name)
+struct bundle_entry *entries_find(const char *name)
 {
-	bool in_token = false;
+	struct bundle_entry *e = entries;
 
-	for (; *name; name++) {
-		if (*name == '.' && in_token)
-			in_token = false;
-		else if ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-		         (*name >= '0' && *name <= '9') || *name == '_' || *name == '-')
-			in_token = true;
-		else
-			return false;
-	}
-	return in_token;
+	while (e && strcmp(e->name, name) != 0)
+		e = e->next;
+	return e;
 }
 
-/* NULL, or why the file may not be loaded. */
-static const char *check_file(const char *file)
+struct bundle_entry *entries_get(const char *name)
 {
-	struct stat st;
+	struct bundle_entry *e = entries_find(name);
 
-	if (stat(file, &st) != 0)
-		return "cannot be read";
-	if (!S_ISREG(st.st_mode))
-		return "is no regular file";
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return "belongs to another user";
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others";
-	return NULL;
+	if (e)
+		return e;
+	e = xcalloc(1, sizeof(*e));
+	e->id = ++last_id;
+	e->name = xstrdup(name);
+	*last_entry = e;
+	last_entry = &e->next;
+	return e;
 }
 
-/* NULL, or why the descriptor does not fit. */
-static const char *check_descriptor(const struct bw_bundle_descriptor *d)
+struct registry *bundles_registry(void)
 {
-	if (!d)
-		return "exports no boardwalk_bundle";
-	if (d->magic != BW_BUNDLE_MAGIC)
-		return "has no bundle descriptor";
-	if (d->abi_major != BW_ABI_MAJOR)
-		return "is built for another major version of the ABI";
-	if (d->abi_minor > BW_ABI_MINOR)
-		return "is built for a newer minor version of the ABI";
-	if (d->size <
-	    offsetof(struct bw_bundle_descriptor, embedded)) /* minor version 0 ends there */
-		return "has a descriptor that is too short";
-	if (!d->symbolic_name || !is_symbolic_name(d->symbolic_name))
-		return "has no valid symbolic name";
-	if (!d->version || !d->start)
-		return "has no version or no start";
-	if (d->size >= sizeof(*d) && !embedded_is_sorted(d->embedded))
-		return "has embedded files that are not in the order of their names";
-	for (const struct bw_bundle *b = bundles; b; b = b->next)
-		if (b->name && !b->failure && strcmp(b->name, d->symbolic_name) == 0)
-			return "has the symbolic name of another bundle";
-	return NULL;
-}
-
-/* NULL, or why it is refused. */
-static const char *start(struct bw_bundle *b)
-{
-	const struct bw_bundle_descriptor *d;
-	const char                        *reason = check_file(b->file);
-	int                                err;
-
-	if (reason)
-		return reason;
-	b->library = dlopen(b->file, RTLD_NOW | RTLD_LOCAL);
-	if (!b->library) {
-		log_error(0, "%s", dlerror());
-		return "cannot be loaded";
-	}
-	d = dlsym(b->library, "boardwalk_bundle");
-	reason = check_descriptor(d);
-	if (reason)
-		return reason;
-	b->descriptor = d;
-	b->name = xstrdup(d->symbolic_name);
-	b->version = xstrdup(d->version);
-	err = d->start(bundles_host(), b);
-	if (err == BW_OK)
-		return NULL;
-	registry_unregister_bundle(registry, b);
-	log_error(0, "bundle %s: its start returned %d", b->name, err);
-	return "failed to start";
-}
-
-void bundles_load(struct registry *r, const struct conf_list *files)
-{
-	registry = r;
-	bundles_use(r);
-	for (size_t i = 0; i < files->n; i++) {
-		struct bw_bundle *b = bundle_new(files->items[i]);
-
-		b->failure = start(b);
-		if (b->failure)
-			log_error(0, "bundle %s is refused: it %s", b->file, b->failure);
-		else
-			log_info(0, "bundle %s %s is started, from %s", b->name, b->version,
-			         b->file);
-	}
-}
-
-void bundles_stop(void)
-{
-	for (struct bw_bundle *b = bundles; b; b = b->next) {
-		if (!b->descriptor || b->failure)
-			continue;
-		if (b->descriptor->stop)
-			b->descriptor->stop(b);
-		registry_unregister_bundle(registry, b);
-		b->failure = "is stopped";
-	}
+	return registry;
 }
 
 struct bw_bundle *bundles_builtin(const char *name)
 {
-	struct bw_bundle *b;
+	struct bundle_entry *e = entries_get(name);
+	struct bw_bundle    *b = e->current;
 
-	for (b = bundles; b; b = b->next)
-		if (!b->file && strcmp(b->name, name) == 0)
-			return b;
-	b = bundle_new(NULL);
-	b->name = xstrdup(name);
+	if (b)
+		return b;
+	b = xcalloc(1, sizeof(*b));
+	generation_belongs(b, e);
 	b->version = BOARDWALK_VERSION;
+	b->life = LIFE_SERVING;
+	e->current = b;
+	e->builtin = true;
 	return b;
+}
+
+/* ---- loading ---- */
+
+static const struct bundle_row *find_row(const struct bundle_list *installed, const char *name)
+{
+	for (size_t i = 0; installed && i < installed->n; i++)
+		if (strcmp(installed->rows[i].name, name) == 0)
+			return &installed->rows[i];
+	return NULL;
+}
+
+/* It is listed as refused, under its name if that is known and free, else under its file's. */
+static void refuse(struct bw_bundle *b, const char *reason)
+{
+	struct bundle_entry *e;
+
+	log_error(0, "bundle %s is refused: it %s", b->file, reason);
+	b->failure = xstrdup(reason);
+	b->state = BUNDLE_REFUSED;
+	if (b->uses == 0)
+		library_close(b);
+	if (b->name)
+		return;
+	e = entries_get(b->file);
+	if (e->current) { /* the settings name the file twice */
+		generation_leave(b);
+		return;
+	}
+	generation_belongs(b, e);
+	e->current = b;
+}
+
+static void start(struct bw_bundle *b)
+{
+	char *failure = generation_start(b);
+
+	if (failure) {
+		registry_unregister_bundle(registry, b);
+		refuse(b, failure);
+		free(failure);
+		return;
+	}
+	b->life = LIFE_SERVING;
+	log_info(0, "bundle %s %s is started, from %s", b->name, b->version, b->file);
+}
+
+/* A file whose symbolic name tells itself. */
+static void load_file(const char *file, const struct bundle_list *installed)
+{
+	struct bw_bundle        *b = generation_new(NULL, 0, file);
+	const struct bundle_row *row = find_row(installed, file);
+	const char              *reason = row ? row->reason : library_open(b);
+	struct bundle_entry     *e;
+
+	if (reason) { /* a row with the file's name: its constructors crash */
+		refuse(b, reason);
+		return;
+	}
+	if (find_row(installed, b->descriptor->symbolic_name)) {
+		generation_leave(b);
+		return;
+	}
+	e = entries_get(b->descriptor->symbolic_name);
+	if (e->current) {
+		refuse(b, "has the symbolic name of another bundle");
+		return;
+	}
+	generation_belongs(b, e);
+	generation_describe(b, b->descriptor->version, b->descriptor->build);
+	e->current = b;
+	start(b);
+}
+
+static const char *check_row(struct bw_bundle *b)
+{
+	const char *reason = library_open(b);
+
+	if (reason)
+		return reason;
+	return strcmp(b->descriptor->symbolic_name, b->name) == 0
+	               ? NULL
+	               : "has another symbolic name than it was installed under";
+}
+
+static void load_row(const struct bundle_row *row)
+{
+	struct bundle_entry *e = entries_get(row->name);
+	bool                 active = row->state == BUNDLE_ACTIVE;
+	struct bw_bundle    *b;
+	const char          *reason;
+
+	if (e->current) {
+		log_error(0, "bundle %s is listed twice", row->name);
+		return;
+	}
+	b = generation_new(e, row->generation, active ? row->file : NULL);
+	e->current = b;
+	if (!active) {
+		b->state = row->state;
+		b->failure = row->reason ? xstrdup(row->reason) : NULL;
+		b->life = LIFE_SERVING;
+		if (row->footprint && !footprint_register(registry, b, row->footprint))
+			log_error(0, "bundle %s: its footprint cannot be read", row->name);
+		return;
+	}
+	reason = check_row(b);
+	if (reason) {
+		refuse(b, reason);
+		return;
+	}
+	generation_describe(b, b->descriptor->version, b->descriptor->build);
+	start(b);
+}
+
+void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms)
+{
+	registry = r;
+	bundles_use(r);
+	mark_init(me);
+	generations_init(me, drain_ms);
+}
+
+void bundles_load(const struct conf_list *files, const struct bundle_list *installed)
+{
+	for (size_t i = 0; i < files->n; i++)
+		load_file(files->items[i], installed);
+	for (size_t i = 0; installed && i < installed->n; i++)
+		if (library_is_name(installed->rows[i].name))
+			load_row(&installed->rows[i]);
+}
+
+/* ---- the end ---- */
+
+void bundles_stop(void)
+{
+	for (struct bundle_entry *e = entries; e; e = e->next) {
+		struct bw_bundle *b = e->current;
+
+		if (!b || e->builtin)
+			continue;
+		generation_stop(b);
+		registry_unregister_bundle(registry, b);
+		e->current = NULL;
+		generation_leave(b);
+	}
+}
+
+void bundles_done(void)
+{
+	bundles_stop();
+	generations_done();
+	while (entries) {
+		struct bundle_entry *e = entries;
+
+		entries = e->next;
+		free(e->current);
+		free(e->name);
+		free(e);
+	}
+	last_entry = &entries;
+	registry = NULL;
+}
+
+/* ---- looking ---- */
+
+static const char *state_text(const struct bw_bundle *b)
+{
+	switch (b->state) {
+	case BUNDLE_ACTIVE:
+		return "ACTIVE";
+	case BUNDLE_STOPPED:
+		return "RESOLVED";
+	case BUNDLE_REFUSED:
+		return "INSTALLED";
+	}
+	return "";
+}
+
+static void count(void *arg, const struct bw_service *s)
+{
+	(void)s;
+	++*(json_int_t *)arg;
+}
+
+/* NULL or what is no UTF-8 becomes null. */
+static json_t *text(const char *s)
+{
+	json_t *j = s ? json_string(s) : NULL;
+
+	return j ? j : json_null();
+}
+
+static json_t *describe(const struct bundle_entry *e)
+{
+	const struct bw_bundle *b = e->current;
+	json_int_t              services = 0;
+
+	registry_each(registry, b, count, &services);
+	return json_pack("{so so so sI ss so so sI sI}", "name", text(e->name), "version",
+	                 text(b->version), "build", text(b->build), "generation",
+	                 (json_int_t)b->generation, "state", state_text(b), "reason",
+	                 text(b->failure), "file", text(b->file), "services", services, "mapped",
+	                 (json_int_t)generation_count_mapped(e));
+}
+
+void bundles_describe(struct buf *json)
+{
+	json_t *all = json_array();
+	char   *dump;
+
+	for (const struct bundle_entry *e = entries; e; e = e->next)
+		if (e->current && !e->builtin)
+			json_array_append_new(all, describe(e));
+	dump = json_dumps(all, JSON_COMPACT);
+	if (!dump)
+		fatalx("out of memory");
+	buf_append(json, dump, strlen(dump));
+	free(dump);
+	json_decref(all);
+}
+
+bool bundles_footprint(const char *name, struct buf *json)
+{
+	const struct bundle_entry *e = entries_find(name);
+
+	if (!e || !e->current || e->builtin)
+		return false;
+	footprint_write(registry, e->current, json);
+	return true;
 }

@@ -33,7 +33,8 @@ struct bundle_order {
 	enum bundle_action action;
 	const char        *name;       /* symbolic name; the file has to agree */
 	uint64_t           generation; /* names this order; never used before in this node, not 0 */
-	const char *file; /* INSTALL, UPDATE, START: a path and an inode that were never mapped before */
+	const char *
+		file; /* INSTALL, UPDATE, START: a path and an inode that were never mapped before */
 };
 
 /* Does everything that may fail. BW_OK: to be ended by bundles_publish or bundles_drop. Otherwise
@@ -77,12 +78,16 @@ struct bundle_list {
 	size_t                   n;
 };
 
-/* Loads and starts files in order. A bundle that cannot be used (missing, not ours, wrong ABI, group
- * or world writable, start fails) is refused with a logged reason; the rest goes on. */
-void bundles_load(struct registry *r, const struct conf_list *files);
+/* Where a worker's marks go (shared.h), and how long an old generation may take to drain. me: NULL
+ * for a program without a parent. */
+void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms);
+/* Loads and starts the files of the settings in order, then what is installed; a row takes the place
+ * of a setting's file of the same symbolic name. What cannot be used (missing, not ours, wrong ABI,
+ * writable by others, start fails) is refused with a logged reason; the rest goes on. */
+void bundles_load(const struct conf_list *files, const struct bundle_list *installed);
 void bundles_stop(void);
-/* host.c: the registry that bundles register in; bundles_load does this. */
-void bundles_use(struct registry *r);
+/* After everything that holds a generation has let go: unmaps and frees the rest. */
+void bundles_done(void);
 
 /* wake() says that bundles_tend is due soon, on the loop's own stack with no code of a bundle below
  * it; bundles_tend unmaps what has drained and returns in how many milliseconds it wants to be
@@ -92,6 +97,8 @@ uint32_t bundles_tend(void);
 
 /* A bundle that is part of the gateway (the engine). */
 struct bw_bundle *bundles_builtin(const char *name);
+/* host.c: the registry that bundles register in; bundles_init does this. */
+void bundles_use(struct registry *r);
 /* The host table given to every bundle. */
 const struct bw_host *bundles_host(void);
 
@@ -105,20 +112,22 @@ enum bundle_life {
 };
 
 struct bw_bundle {
-	struct bw_bundle *next;
-	uint32_t          id;   /* of the name; every generation has the same */
-	const char       *name; /* process lifetime */
-	const char       *version, *build; /* heap; build: NULL if there is none */
-	uint64_t          generation;      /* 0: from the settings, or built in */
-	char             *file;            /* NULL: built in, or a stand-in */
-	void             *library;         /* dlopen; NULL: none, or unmapped */
-	const struct bw_bundle_descriptor *descriptor; /* in the library */
+	struct bw_bundle                  *next;
+	uint32_t                           id;   /* of the name; every generation has the same */
+	const char                        *name; /* process lifetime */
+	const char                        *version, *build; /* heap; build: NULL if there is none */
+	uint64_t                           generation;      /* 0: from the settings, or built in */
+	char                              *file;            /* NULL: built in, or a stand-in */
+	void                              *library;         /* dlopen; NULL: none, or unmapped */
+	const struct bw_bundle_descriptor *descriptor;      /* in the library */
 	enum bundle_life                   life;
 	enum bundle_state                  state;
-	const char                        *failure; /* why it is refused; NULL: it is not */
-	unsigned                           uses;    /* services that exist, and bundle_hold */
-	uint64_t                           left_us; /* when it began to leave */
-	void (*on_unused)(struct bw_bundle *b);     /* uses has become 0 */
+	char                              *failure; /* heap; why it is refused; NULL: it is not */
+	bool     running;                       /* start has succeeded, and stop was not called */
+	unsigned uses;                          /* services that exist, and bundle_hold */
+	bool     stuck;                         /* dlclose did not unmap it, and never will */
+	uint64_t left_us;                       /* when it began to leave */
+	void (*on_unused)(struct bw_bundle *b); /* uses has become 0 */
 };
 
 /* Whoever keeps a pointer into a generation (code, constants, the struct) beyond a call holds it. A

@@ -52,9 +52,10 @@ struct fiber {
 	void       *arg;
 	const char *name;
 	const char *volatile note;
-	uint8_t *mapping;
-	bool     dirty; /* used since it was trimmed */
-	bool     ended;
+	volatile struct fiber_subject subject;
+	uint8_t                      *mapping;
+	bool                          dirty; /* used since it was trimmed */
+	bool                          ended;
 #ifdef BOARDWALK_SANITIZED
 	void       *fake, *caller_fake; /* of the sanitizer, kept over a switch */
 	const void *caller_bottom;
@@ -68,6 +69,7 @@ static struct {
 	size_t         n_all, max;
 } pool;
 static struct fiber *volatile running;
+static __thread struct fiber *works_for; /* of a thread that is not the worker's own */
 
 #ifdef BOARDWALK_SANITIZED
 static void leave(void **save, const void *bottom, size_t size)
@@ -201,6 +203,7 @@ bool fiber_start(void (*fn)(void *arg), void *arg, const char *name, struct fibe
 	f->arg = arg;
 	f->name = name;
 	f->note = NULL;
+	f->subject.scope = NULL;
 	f->dirty = true;
 	f->ended = false;
 	f->self = make_fcontext(f, (size_t)((uint8_t *)f - f->mapping) - GUARD_SIZE, entry);
@@ -254,6 +257,22 @@ size_t fiber_stack_left(void)
 void fiber_set_note(struct fiber *f, const char *note)
 {
 	f->note = note;
+}
+
+struct fiber_subject fiber_subject(const struct fiber *f)
+{
+	return (struct fiber_subject){ f->subject.scope, f->subject.pattern };
+}
+
+void fiber_set_subject(struct fiber *f, struct fiber_subject subject)
+{
+	f->subject.pattern = subject.pattern;
+	f->subject.scope = subject.scope;
+}
+
+void fiber_work_for(struct fiber *f)
+{
+	works_for = f;
 }
 
 static void self_test_fn(void *arg)
@@ -329,6 +348,8 @@ static const struct {
 };
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))
 static struct sigaction crash_previous[N_CRASH_SIGNALS];
+static char            *subject_at; /* NULL: nobody wants to know */
+static size_t           subject_size;
 
 struct line {
 	char   text[512];
@@ -353,10 +374,32 @@ static void line_add_number(struct line *l, unsigned long n)
 	line_add(l, p);
 }
 
+/* The first crash counts: while it is reported others may follow. */
+static void report_subject(const struct fiber *f)
+{
+	const char *parts[] = { f->subject.scope, " ", f->subject.pattern };
+	size_t      n = 0;
+
+	if (subject_at == NULL || subject_at[0] != 0 || parts[0] == NULL)
+		return;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		for (const char *p = parts[i]; *p && n < subject_size - 1; p++)
+			subject_at[n++] = *p;
+	subject_at[n] = 0;
+}
+
+/* Whose code crashed: the loop's fiber, or the one that a thread of offload works for. */
+static struct fiber *fiber_at_fault(void)
+{
+	if (works_for != NULL)
+		return works_for;
+	return gettid() == getpid() ? running : NULL;
+}
+
 static void on_crash(int number, siginfo_t *info, void *ucontext)
 {
 	struct line   l = { .n = 0 };
-	struct fiber *f = running;
+	struct fiber *f = fiber_at_fault();
 	size_t        i = 0;
 
 	(void)ucontext;
@@ -372,6 +415,7 @@ static void on_crash(int number, siginfo_t *info, void *ucontext)
 	} else {
 		uint8_t *at = info->si_addr;
 
+		report_subject(f);
 		line_add(&l, " in fiber ");
 		line_add(&l, f->name);
 		line_add(&l, " serving ");
@@ -385,6 +429,12 @@ static void on_crash(int number, siginfo_t *info, void *ucontext)
 	(void)!write(STDERR_FILENO, l.text, l.n);
 	sigaction(number, &crash_previous[i], NULL);
 	raise(number); /* blocked until this handler returns */
+}
+
+void fiber_report_subject(char *at, size_t size)
+{
+	subject_at = at;
+	subject_size = size;
 }
 
 void fiber_report_crashes(void)

@@ -32,6 +32,17 @@ void        fiber_set_note(struct fiber *f, const char *note);
 const char *fiber_note(const struct fiber *f);
 /* Octets of the current stack that are not in use yet; SIZE_MAX on the loop's own. */
 size_t fiber_stack_left(void);
+/* What the fiber was asked for, in two texts that live as long as they are set: a context's name and a
+ * pattern. Whoever restarts a crashed worker is told. NULL: nothing. */
+struct fiber_subject {
+	const char *scope, *pattern;
+};
+struct fiber_subject fiber_subject(const struct fiber *f);
+void                 fiber_set_subject(struct fiber *f, struct fiber_subject subject);
+/* This thread runs a job of f's: its crash is that of f. NULL: it does not any more. */
+void fiber_work_for(struct fiber *f);
+/* Where a crash leaves "scope pattern", cut to size octets with its NUL; NULL: nowhere. */
+void fiber_report_subject(char *at, size_t size);
 /* SIGSEGV, SIGBUS, SIGABRT, SIGILL and SIGFPE write one line naming the fiber and its note, on a stack
  * of their own, and then end the process as they would have. */
 void fiber_report_crashes(void);

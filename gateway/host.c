@@ -30,6 +30,8 @@ static int service_register(struct bw_bundle *b, const char *const *interfaces,
                             const struct bw_service_object *object, const struct bw_prop *props,
                             size_t n_props, struct bw_service **ret_service)
 {
+	if (b->life >= LIFE_LEAVING)
+		return BW_ESTATE; /* a request or a job that outlived its bundle's place */
 	return registry_register(registry, b, interfaces, object, props, n_props, ret_service);
 }
 

@@ -9,6 +9,7 @@
  * thread. Fails with: BW_EBUSY, BW_EGONE, BW_ETIME. Tests: tests/unit/gateway/offload_test.c. */
 #include "offload.h"
 
+#include "fiber.h"
 #include "http/loop.h"
 #include "request.h"
 
@@ -83,7 +84,9 @@ static void *run_jobs(void *arg)
 		job = jobs_take(&pool.queue);
 		pool.n_queued--;
 		pthread_mutex_unlock(&pool.lock);
+		fiber_work_for(job->req->fiber);
 		job->fn(job->arg);
+		fiber_work_for(NULL);
 		pthread_mutex_lock(&pool.lock);
 		jobs_add(&pool.done, job);
 		if (write(pool.bell, &one, sizeof(one)) != sizeof(one))

@@ -14,6 +14,7 @@
 #include "parent.h"
 
 #include "control/control.h"
+#include "crashes.h"
 #include "listeners.h"
 #include "settings.h"
 #include "shared.h"
@@ -67,7 +68,7 @@ struct parent {
 __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
                                                     int orders_fd)
 {
-	struct bundle_list bundles = changes_list(p->changes);
+	struct bundle_list installed = changes_list(p->changes), bundles = crashes_list(&installed);
 	struct worker      w = { .settings = p->settings,
 		                 .shared = p->shared,
 		                 .index = index,
@@ -88,7 +89,9 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 	free(p->children);
 	free(p->fds);
 	status = worker_run(&w);
-	changes_list_free(&bundles);
+	crashes_list_done(&bundles);
+	crashes_done();
+	changes_list_free(&installed);
 	changes_free(p->changes);
 	free(p->listeners->public_fds);
 	exit(status);
@@ -133,18 +136,24 @@ static void stop(struct parent *p);
 
 static void on_end(struct parent *p, uint32_t index, int status)
 {
-	struct child *c = &p->children[index];
-	uint64_t      now_us = clock_mono_us();
-	char          how[64];
+	struct shared_worker *s = &p->shared->worker[index];
+	struct child         *c = &p->children[index];
+	uint64_t              now_us = clock_mono_us(), generation;
+	char                  how[128];
+	bool                  blamed;
 
 	describe_end(status, how, sizeof(how));
 	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0, "worker %u (pid %d) %s",
 	           index, (int)c->pid, how);
 	c->pid = 0;
+	blamed = crashes_note(s, index, &generation, how, sizeof(how));
+	if (blamed)
+		changes_worker_ended(p->changes, generation, how);
 	crew_ended(p->crew, index, how);
 	if (p->mode != RUN)
 		return;
-	if (!atomic_load(&p->shared->worker[index].started)) {
+	/* What a bundle does in its start is no reason to give up: it will be refused. */
+	if (!atomic_load(&s->started) && !blamed) {
 		log_error(0, "worker %u cannot start; giving up", index);
 		p->status = 1;
 		stop(p);
@@ -339,5 +348,6 @@ int parent_run(const struct gateway_settings *s, const struct listeners *l, stru
 		wait_for_something(&p, tend(&p));
 	while (p.mode == RUN || is_any_running(&p));
 	parent_done(&p);
+	crashes_done();
 	return p.status;
 }

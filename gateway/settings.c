@@ -22,6 +22,8 @@ const struct conf_key gateway_keys[] = {
 	    "socket of boardwalk-repo, at most 107 octets"),
 	KEY("bundles", CONF_STRINGS, bundles, NULL, 0, 0,
 	    "shared objects to load at start, in order"),
+	KEY("bundle_drain_ms", CONF_UINT, bundle_drain_ms, "60000", 100, 3600000,
+	    "time for the last requests in a replaced bundle to end; then it stays in memory"),
 	KEY("store", CONF_STRING, store, "", 0, 0,
 	    "folder of the bundles that `boardwalk bundle` has installed, which only the operator "
 	    "can write; empty: none"),

@@ -12,6 +12,7 @@ struct gateway_settings {
 	char            *store;   /* folder of the bundles that can be changed; empty: none */
 	char            *control_socket; /* of the operator; empty: none */
 	char            *owner;          /* who may speak there, besides root */
+	uint64_t         bundle_drain_ms;
 	char            *access_log;     /* file, "-" for stdout, empty: off */
 	char            *spool;          /* folder for large bodies */
 	uint64_t         spin_us;

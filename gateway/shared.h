@@ -4,16 +4,39 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Which bundle's code runs outside of a request (mark.c): written before the call, so that who finds
+ * the worker dead knows whom to blame. */
+struct shared_mark {
+	_Atomic uint32_t phase; /* enum mark_phase */
+	uint64_t         generation;
+	char             bundle[128]; /* symbolic name, or the file while that is not known */
+};
+
+/* A pattern that crashed this worker's predecessors (crash_limits.c, crashes.c). Written by the parent while
+ * there is no worker, read by the next one. */
+#define SHARED_SUBJECT_MAX 256u
+#define SHARED_LIMITS      16u
+struct shared_limit {
+	char     subject[SHARED_SUBJECT_MAX]; /* "" : free */
+	uint32_t crashes;                     /* in a row */
+	uint64_t crashed_us, until_us;        /* monotonic */
+};
+
 struct shared_worker {
-	_Alignas(128) _Atomic uint64_t turn_us;  /* monotonic time of the last turn of the loop */
-	_Atomic uint32_t in_requests;            /* requests being served */
-	_Atomic uint32_t ready;                  /* auth and repo have greeted */
-	_Atomic uint32_t started;                /* it got as far as serving, once */
-	_Atomic uint64_t requests, responses[6]; /* by class: [2] = 2xx ... */
-	_Atomic uint64_t connections, connections_open;
-	_Atomic uint64_t aborted;      /* client gone or late */
-	_Atomic uint64_t refused;      /* by the strict guard */
-	_Atomic uint64_t handles_open; /* resolver handles not closed yet: 0 when idle */
+	_Alignas(128) _Atomic uint64_t turn_us;    /* monotonic time of the last turn of the loop */
+	_Atomic uint32_t   in_requests;            /* requests being served */
+	_Atomic uint32_t   ready;                  /* auth and repo have greeted */
+	_Atomic uint32_t   started;                /* it got as far as serving, once */
+	_Atomic uint64_t   requests, responses[6]; /* by class: [2] = 2xx ... */
+	_Atomic uint64_t   connections, connections_open;
+	_Atomic uint64_t   aborted;      /* client gone or late */
+	_Atomic uint64_t   refused;      /* by the strict guard */
+	_Atomic uint64_t   handles_open; /* resolver handles not closed yet: 0 when idle */
+	_Atomic uint32_t   bundles_kept; /* old generations that could not be unmapped */
+	_Atomic uint32_t   wants_successor;
+	struct shared_mark mark;
+	char               crash_subject[SHARED_SUBJECT_MAX]; /* by the signal handler; "" : none */
+	struct shared_limit limits[SHARED_LIMITS];
 };
 
 struct shared {

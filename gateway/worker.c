@@ -8,6 +8,7 @@
 
 #include "ask.h"
 #include "bundles.h"
+#include "crash_limits.h"
 #include "engine/engine.h"
 #include "fiber.h"
 #include "http/http.h"
@@ -38,7 +39,7 @@
 #define OFFLOAD_QUEUE   256
 #define TRIM_MS         10000
 
-static struct loop_timer trim;
+static struct loop_timer trim, tend;
 
 static void serve(struct bw_req *req)
 {
@@ -108,20 +109,19 @@ static void on_trim(struct loop_timer *t)
 	loop_timer_link(t, TRIM_MS);
 }
 
-/* What is installed, then the files of the settings. */
-static void load_bundles(struct registry *registry, const struct worker *w)
+/* On the loop's own stack: a bundle whose code is below us cannot be unmapped. */
+static void on_tend(struct loop_timer *t)
 {
-	const struct conf_list *files = &w->settings->bundles;
-	struct conf_list        all = { 0 };
+	uint32_t again_ms = bundles_tend();
 
-	all.items = xcalloc(w->bundles->n + files->n + 1, sizeof(*all.items));
-	for (size_t i = 0; i < w->bundles->n; i++)
-		if (w->bundles->rows[i].state == BUNDLE_ACTIVE)
-			all.items[all.n++] = (char *)w->bundles->rows[i].file;
-	for (size_t i = 0; i < files->n; i++)
-		all.items[all.n++] = files->items[i];
-	bundles_load(registry, &all);
-	free(all.items);
+	if (again_ms > 0)
+		loop_timer_link(t, again_ms);
+}
+
+static void on_bundle_work(void)
+{
+	loop_timer_unlink(&tend);
+	loop_timer_link(&tend, 0);
 }
 
 static void filter_calls(void)
@@ -165,6 +165,8 @@ int worker_run(const struct worker *w)
 	log_start();
 	signal_fd = open_signals();
 	fiber_report_crashes();
+	fiber_report_subject(counters->crash_subject, sizeof(counters->crash_subject));
+	limits_init(counters);
 	fiber_pool_init(s->max_requests + 16);
 	http_init(&(struct http_config){ .settings = s,
 	                                 .shared = counters,
@@ -174,6 +176,7 @@ int worker_run(const struct worker *w)
 	signals = loop_fd_watch(signal_fd, on_signal, &signal_fd);
 	offload_init(OFFLOAD_THREADS, OFFLOAD_QUEUE);
 	async_init();
+	tend.on_due = on_tend;
 	trim.on_due = on_trim;
 	loop_timer_link(&trim, TRIM_MS);
 	registry = registry_new();
@@ -183,7 +186,9 @@ int worker_run(const struct worker *w)
 	engine_init(registry, s);
 	management_init(w->shared, probe);
 	ask_init(s, counters);
-	load_bundles(registry, w);
+	bundles_init(registry, counters, s->bundle_drain_ms);
+	bundles_on_work(on_bundle_work);
+	bundles_load(&s->bundles, w->bundles);
 	filter_calls();
 	atomic_store(&counters->started, 1);
 
@@ -202,8 +207,10 @@ int worker_run(const struct worker *w)
 	security_done();
 	registry_free(registry);
 	async_done();
+	bundles_done();
 	offload_done();
 	loop_timer_unlink(&trim);
+	loop_timer_unlink(&tend);
 	loop_fd_close(signals);
 	close(signal_fd);
 	http_done();

@@ -15,6 +15,8 @@ struct worker {
 	int                            orders_fd; /* taken; the parent's orders (control/obey.h) */
 	const struct bundle_list      *bundles; /* that are installed, besides the settings' own */
 	pid_t                          parent;
+	const struct bundle_list
+		*installed; /* what the parent remembers; NULL: the settings only */
 };
 
 /* Everything the worker does, in the child after the fork. Returns its exit status. */

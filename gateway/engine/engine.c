@@ -15,6 +15,7 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include "bundles.h"
+#include "crash_limits.h"
 #include "engine/engine.h"
 #include "engine/errors.h"
 #include "engine/mount.h"
@@ -64,14 +65,22 @@ static bool lacks_credentials(const struct bw_req *req, const struct resolution 
 /* While the servlet runs its name is what a crash or a stuck worker is reported with. */
 static int call(struct bw_req *req, struct mount_servlet *m)
 {
-	int rc;
+	struct fiber_subject outer = { NULL, NULL };
+	int                  rc;
 
+	if (m->limit != NULL && limits_answer(m->limit, req))
+		return BW_OK;
 	mount_servlet_ref(m);
-	if (req->fiber != NULL)
+	if (req->fiber != NULL) {
+		outer = fiber_subject(req->fiber);
+		fiber_set_subject(req->fiber, (struct fiber_subject){ MOUNT_SCOPE, m->name });
 		fiber_set_note(req->fiber, m->name);
+	}
 	rc = servlet_call(m->type, m->object, req);
-	if (req->fiber != NULL)
+	if (req->fiber != NULL) {
+		fiber_set_subject(req->fiber, outer);
 		fiber_set_note(req->fiber, "engine");
+	}
 	mount_servlet_unref(m);
 	return rc;
 }

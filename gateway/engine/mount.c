@@ -6,7 +6,8 @@
  *
  * A service that names neither paths nor types is none of ours. The registry delivers one event at a
  * time, also when an init registers something itself, so the tree is never changed in the middle of
- * a change.
+ * a change. In an exchange of generations the new one's servlets were initialised before, and the old
+ * one's are destroyed after it.
  *
  * Owns: nodes, points, mounted servlets (a reference to their service, and the factory's object).
  * Runs in: the worker's thread, on any stack; never waits. Fails with: nothing; a servlet that cannot
@@ -17,8 +18,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "bundles.h"
+#include "crash_limits.h"
 #include "engine/mount.h"
 #include "engine/tree.h"
+#include "mark.h"
 #include "settings.h"
 #include "whiteboard/registry.h"
 
@@ -26,6 +29,9 @@ static struct search_path    search_path;
 static struct bw_context    *engine_context;
 static struct registry      *registry;
 static struct mount_servlet *servlets; /* mounted, the newest first */
+static struct mount_servlet *staged;   /* initialised, of a bundle's unpublished generation */
+static struct mount_servlet *leaving;  /* unmounted, destroyed when the exchange is over */
+static bool                  exchanging;
 
 const struct search_path *mount_search_path(void)
 {
@@ -116,11 +122,13 @@ static bool call_init(struct mount_servlet *m)
 static void servlet_free(struct mount_servlet *m, bool initialised)
 {
 	const struct bw_service_object *o = service_object(m->service);
+	struct mark before = mark_begin(service_bundle(m->service), MARK_DESTROY);
 
 	if (initialised && m->type->destroy != NULL)
 		m->type->destroy(m->object);
 	if (o->make != NULL && m->object != NULL && o->release != NULL)
 		o->release(o->self, m->object);
+	mark_end(before);
 	condition_done(&m->extensions);
 	condition_done(&m->selectors);
 	condition_done(&m->methods);
@@ -133,15 +141,22 @@ static struct mount_servlet *servlet_new(struct bw_service *s)
 {
 	const struct bw_service_object *o = service_object(s);
 	struct mount_servlet           *m = xcalloc(1, sizeof(*m));
+	struct mark                     before;
+	bool                            ok = false;
 
 	m->service = service_ref(s);
 	m->type = o->type;
 	m->refs = 1;
 	m->name = name_of(s);
+	m->limit = limits_find(MOUNT_SCOPE, m->name);
+	before = mark_begin(service_bundle(s), MARK_INIT);
 	m->object = o->make != NULL ? o->make(o->self, service_bundle(s)) : o->self;
 	if (o->make != NULL && m->object == NULL)
 		log_error(0, "servlet %s: its factory gave none, not mounted", m->name);
-	else if (call_init(m))
+	else
+		ok = call_init(m);
+	mark_end(before);
+	if (ok)
 		return m;
 	servlet_free(m, false);
 	return NULL;
@@ -193,7 +208,12 @@ static void unmount(struct mount_servlet **at)
 	*at = m->next;
 	tree_remove_all(m);
 	log_debug(0, "servlet %s: unmounted", m->name);
-	mount_servlet_unref(m);
+	if (!exchanging) {
+		mount_servlet_unref(m);
+		return;
+	}
+	m->next = leaving;
+	leaving = m;
 }
 
 /* The mount paths of s; false, having said why, if it has none that could be used. */
@@ -214,9 +234,21 @@ static bool read_paths(const struct bw_service *s, struct mount_paths *ret)
 	return false;
 }
 
+/* The one that was made ready for s, or a new one. */
+static struct mount_servlet *get_servlet(struct bw_service *s)
+{
+	for (struct mount_servlet **at = &staged, *m; (m = *at) != NULL; at = &m->next) {
+		if (m->service == s) {
+			*at = m->next;
+			return m;
+		}
+	}
+	return servlet_new(s);
+}
+
 static void on_registered(struct bw_service *s, const struct mount_paths *paths)
 {
-	struct mount_servlet *m = servlet_new(s);
+	struct mount_servlet *m = get_servlet(s);
 
 	if (m == NULL)
 		return;
@@ -265,15 +297,71 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 	}
 }
 
+/* ---- exchanging generations ---- */
+
+static bool on_stage(void *arg, struct bw_service *const *services, size_t n,
+                     const struct bw_bundle *from, char *reason, size_t size)
+{
+	(void)arg;
+	(void)from;
+	for (size_t i = 0; i < n; i++) {
+		struct mount_servlet *m;
+		struct mount_paths    paths;
+		bool                  ours = read_paths(services[i], &paths);
+
+		mount_paths_done(&paths);
+		if (!ours)
+			continue;
+		m = servlet_new(services[i]);
+		if (m == NULL) {
+			snprintf(reason, size, "cannot initialise the servlet of service %" PRId64,
+			         service_id(services[i]));
+			return false;
+		}
+		m->next = staged;
+		staged = m;
+	}
+	return true;
+}
+
+static void on_begin(void *arg)
+{
+	(void)arg;
+	exchanging = true;
+}
+
+static void drop_all(struct mount_servlet **list)
+{
+	struct mount_servlet *m;
+
+	while ((m = *list) != NULL) {
+		*list = m->next;
+		mount_servlet_unref(m);
+	}
+}
+
+static void on_end(void *arg)
+{
+	(void)arg;
+	exchanging = false;
+	drop_all(&staged);
+	drop_all(&leaving);
+}
+
 /* ---- life ---- */
 
 void mount_init(struct registry *r, const struct gateway_settings *settings,
                 struct bw_context *context)
 {
+	static const struct registry_exchange exchange = { .stage = on_stage,
+		                                           .begin = on_begin,
+		                                           .end = on_end };
+
 	engine_context = context;
 	registry = r;
 	search_path_init(&search_path, &settings->search_path);
 	registry_listen(r, on_event, NULL);
+	registry_listen_exchange(r, &exchange, NULL);
 }
 
 void mount_done(void)

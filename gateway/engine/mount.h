@@ -15,6 +15,7 @@ struct bw_servlet;
 struct gateway_settings;
 struct mount_node;
 struct registry;
+struct shared_limit;
 
 /* A list of values of sling.servlet.paths.strict's conditions. */
 struct mount_condition {
@@ -24,17 +25,21 @@ struct mount_condition {
 };
 
 struct mount_servlet {
-	struct mount_servlet    *next; /* of all that are mounted */
-	struct mount_point      *points;
-	struct bw_service       *service; /* referenced */
-	const struct bw_servlet *type;
-	void                    *object; /* from its factory, or the singleton */
-	unsigned                 refs;   /* being mounted is one, each call is one */
-	bool                     gone;   /* unregistered, also while its init still runs */
-	char                    *name;   /* as init was told */
-	bool                     strict;
-	struct mount_condition   extensions, selectors, methods; /* asked for if strict */
+	struct mount_servlet      *next; /* of all that are mounted */
+	struct mount_point        *points;
+	struct bw_service         *service; /* referenced */
+	const struct bw_servlet   *type;
+	void                      *object; /* from its factory, or the singleton */
+	unsigned                   refs;   /* being mounted is one, each call is one */
+	bool                       gone;   /* unregistered, also while its init still runs */
+	char                      *name;   /* as init was told */
+	bool                       strict;
+	struct mount_condition     extensions, selectors, methods; /* asked for if strict */
+	const struct shared_limit *limit; /* it crashed workers; NULL: it did not */
 };
+
+/* Stands for the pattern's context where a crash is reported. */
+#define MOUNT_SCOPE "servlet"
 
 /* Mounts what is registered already, then follows the registry. context: what init is told. */
 void mount_init(struct registry *r, const struct gateway_settings *settings,

@@ -6,6 +6,7 @@
 
 #include <base/fatal.h>
 #include <base/log.h>
+#include <mark.h>
 #include <stdlib.h>
 
 static void (*tell_destroyed)(void);
@@ -88,7 +89,7 @@ struct binding *binding_find(const struct reading *r, const struct bw_context *c
 	return NULL;
 }
 
-static void bind(struct binding *b)
+static void take_object(struct binding *b)
 {
 	const struct bw_service_object *o = service_object(b->reading->service);
 	int                             err;
@@ -120,6 +121,14 @@ static void bind(struct binding *b)
 	}
 }
 
+static void bind(struct binding *b)
+{
+	struct mark before = mark_begin(b->reading->bundle, MARK_INIT);
+
+	take_object(b);
+	mark_end(before);
+}
+
 struct binding *binding_get(struct reading *r, struct bw_context *c, enum reading_kind kind)
 {
 	struct binding *b = binding_find(r, c, kind);
@@ -146,6 +155,7 @@ struct binding *binding_ref(struct binding *b)
 void binding_unref(struct binding *b)
 {
 	struct binding **at;
+	struct mark      before;
 	bool             initialised;
 
 	if (!b || --b->refs > 0)
@@ -157,6 +167,7 @@ void binding_unref(struct binding *b)
 	}
 	/* Stays on the list without references while bundle code runs, so that binding_must_wait sees
 	 * that the object is not free yet. */
+	before = mark_begin(b->reading->bundle, MARK_DESTROY);
 	if (initialised && is_listener(b)) {
 		listener_detach(b);
 		give_back(b);
@@ -165,6 +176,7 @@ void binding_unref(struct binding *b)
 		give_back(b);
 		listener_client_gone(b->context);
 	}
+	mark_end(before);
 	for (at = &b->reading->bindings; *at != b; at = &(*at)->next)
 		;
 	*at = b->next;

@@ -16,6 +16,7 @@
 #include "resource.h"
 
 #include <base/fatal.h>
+#include <crash_limits.h>
 #include <stdlib.h>
 
 /* Texts of the patterns that are taken in the context being built. */
@@ -322,6 +323,7 @@ static void take(struct build *b, const struct pattern *p, struct snapshot_servl
 	servlet->patterns[servlet->n_patterns++] = p;
 	*taken_slot(&b->taken, &p->text) = &p->text;
 	*sp = (struct snapshot_pattern){ .pattern = p, .servlet = servlet };
+	sp->limit = limits_find(b->c->context->reading->name.p, p->text.p);
 	if (p->kind == PATTERN_PREFIX)
 		sp->prefix =
 			(struct bw_str){ arena_dup(&b->s->arena, p->key.p, p->key.n), p->key.n };

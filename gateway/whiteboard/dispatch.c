@@ -17,6 +17,7 @@
 #include "preprocess.h"
 #include "whiteboard.h"
 
+#include <crash_limits.h>
 #include <fiber.h>
 
 /* Says whose code runs now: the watchdog names it if it never comes back. */
@@ -206,6 +207,12 @@ int dispatch_request(struct bw_req *req)
 		return BW_OK;
 	}
 	dispatch_set_path_values(req, &hit);
+	if (req->fiber)
+		fiber_set_subject(req->fiber,
+		                  (struct fiber_subject){ hit.context->context->reading->name.p,
+		                                          hit.pattern->pattern->text.p });
+	if (hit.pattern->limit && limits_answer(hit.pattern->limit, req))
+		return BW_OK;
 	if (hit.context->listens)
 		listener_request_initialized(hit.context, req);
 	d = dispatch_of(hit.pattern->servlet, BW_REQUEST, hit.rest);

@@ -8,44 +8,11 @@
  * Runs in: the worker's thread, on any stack. Fails with: BW_EINVAL, BW_ESTATE. Logs nothing.
  * Tests: tests/unit/whiteboard/registry_test.c. */
 #include "props.h"
-#include "registry.h"
+#include "registry_impl.h"
 
 #include <base/fatal.h>
 #include <stdlib.h>
 #include <strings.h>
-
-struct bw_service {
-	struct bw_service       *next, *prev; /* live ones, by id */
-	struct registry         *registry;    /* NULL: unregistered */
-	unsigned                 refs;
-	bool                     announced; /* REGISTERED went out, so UNREGISTERING has to */
-	int64_t                  id;
-	struct bw_bundle        *bundle;
-	struct bw_service_object object;
-	struct bw_prop          *props; /* one block with all it points to */
-	size_t                   n_props;
-	struct bw_prop          *classes; /* objectClass: the interfaces, as a strings property */
-};
-
-struct event {
-	struct event       *next;
-	enum registry_event type;
-	struct bw_service  *service; /* referenced */
-};
-
-struct listener {
-	struct listener     *next;
-	registry_listener_cb cb; /* NULL: does not listen any more */
-	void                *arg;
-};
-
-struct registry {
-	struct bw_service *first, *last;
-	struct listener   *listeners, *last_listener;
-	struct event      *queue, *queue_last;
-	bool               delivering;
-	int64_t            next_id;
-};
 
 /* ---- events ---- */
 
@@ -77,7 +44,7 @@ static void drain(struct registry *r)
 	r->delivering = false;
 }
 
-static void post(struct registry *r, enum registry_event type, struct bw_service *s)
+void registry_post(struct registry *r, enum registry_event type, struct bw_service *s)
 {
 	struct event *e = xcalloc(1, sizeof(*e));
 
@@ -94,6 +61,29 @@ static void post(struct registry *r, enum registry_event type, struct bw_service
 
 /* ---- the registry ---- */
 
+void service_link(struct services *list, struct bw_service *s)
+{
+	s->next = NULL;
+	s->prev = list->last;
+	if (list->last)
+		list->last->next = s;
+	else
+		list->first = s;
+	list->last = s;
+}
+
+void service_unlink(struct services *list, struct bw_service *s)
+{
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		list->first = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	else
+		list->last = s->prev;
+}
+
 struct registry *registry_new(void)
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
@@ -106,13 +96,19 @@ void registry_free(struct registry *r)
 {
 	if (!r)
 		return;
-	while (r->last)
-		registry_unregister(r->last);
+	while (r->live.last)
+		registry_unregister(r->live.last);
 	while (r->listeners) {
 		struct listener *l = r->listeners;
 
 		r->listeners = l->next;
 		free(l);
+	}
+	while (r->exchangers) {
+		struct exchanger *x = r->exchangers;
+
+		r->exchangers = x->next;
+		free(x);
 	}
 	free(r);
 }
@@ -132,11 +128,11 @@ void registry_listen(struct registry *r, registry_listener_cb cb, void *arg)
 		r->listeners = l;
 	r->last_listener = l;
 
-	for (struct bw_service *s = r->first; s; s = s->next)
+	for (struct bw_service *s = r->live.first; s; s = s->next)
 		n++;
 	there = xcalloc(n + 1, sizeof(struct bw_service *));
 	n = 0;
-	for (struct bw_service *s = r->first; s; s = s->next)
+	for (struct bw_service *s = r->live.first; s; s = s->next)
 		if (s->announced)
 			there[n++] = service_ref(s);
 	r->delivering = true; /* what cb registers is told after all of these */
@@ -174,20 +170,21 @@ int registry_register(struct registry *r, struct bw_bundle *b, const char *const
 	s->registry = r;
 	s->id = r->next_id++;
 	s->bundle = b;
+	bundle_hold(b);
 	s->object = *object;
 	s->props = props_dup(props, n_props);
 	s->n_props = n_props;
 	s->classes = props_dup(
 		&(struct bw_prop){ "objectClass", BW_PROP_STRINGS, { .strings = interfaces } }, 1);
-	s->prev = r->last;
-	if (r->last)
-		r->last->next = s;
-	else
-		r->first = s;
-	r->last = s;
 	if (ret_service)
 		*ret_service = s;
-	post(r, REGISTRY_REGISTERED, s);
+	if (b && b == r->staging) {
+		service_link(&r->staged, s);
+		s->staged = true;
+		return BW_OK;
+	}
+	service_link(&r->live, s);
+	registry_post(r, REGISTRY_REGISTERED, s);
 	return BW_OK;
 }
 
@@ -204,7 +201,8 @@ int registry_modify(struct bw_service *s, const struct bw_prop *props, size_t n_
 		s->n_props = n_props;
 		free(old);
 	}
-	post(s->registry, REGISTRY_MODIFIED, s);
+	if (!s->staged)
+		registry_post(s->registry, REGISTRY_MODIFIED, s);
 	return BW_OK;
 }
 
@@ -214,23 +212,17 @@ void registry_unregister(struct bw_service *s)
 
 	if (!r)
 		return;
-	if (s->prev)
-		s->prev->next = s->next;
-	else
-		r->first = s->next;
-	if (s->next)
-		s->next->prev = s->prev;
-	else
-		r->last = s->prev;
+	service_unlink(s->staged ? &r->staged : &r->live, s);
 	s->registry = NULL;
-	post(r, REGISTRY_UNREGISTERING, s);
+	if (!s->staged)
+		registry_post(r, REGISTRY_UNREGISTERING, s);
 	service_unref(s);
 }
 
 /* The last registered first, so that a context outlives what was registered for it. */
 void registry_unregister_bundle(struct registry *r, struct bw_bundle *b)
 {
-	struct bw_service *s = r->last;
+	struct bw_service *s = r->live.last;
 
 	while (s) {
 		if (s->bundle != b) {
@@ -238,7 +230,7 @@ void registry_unregister_bundle(struct registry *r, struct bw_bundle *b)
 			continue;
 		}
 		registry_unregister(s);
-		s = r->last; /* bundle code ran: the list may be another one now */
+		s = r->live.last; /* bundle code ran: the list may be another one now */
 	}
 }
 
@@ -252,13 +244,17 @@ struct bw_service *service_ref(struct bw_service *s)
 
 void service_unref(struct bw_service *s)
 {
+	struct bw_bundle *b;
+
 	if (!s || --s->refs > 0)
 		return;
+	b = s->bundle;
 	if (!s->object.make && s->object.release)
 		s->object.release(s->object.self, s->object.self);
 	free(s->props);
 	free(s->classes);
 	free(s);
+	bundle_let_go(b);
 }
 
 int64_t service_id(const struct bw_service *s)

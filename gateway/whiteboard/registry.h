@@ -32,6 +32,49 @@ void registry_unregister(struct bw_service *s);
 /* Takes back all of a bundle's registrations. */
 void registry_unregister_bundle(struct registry *r, struct bw_bundle *b);
 
+/* ---- exchange.c: one generation of a bundle in the place of another ----
+ *
+ *   registry_stage_begin   what the new one registers is collected, and nobody hears of it
+ *   registry_stage         who keeps objects initialises them, out of sight
+ *   registry_exchange      the old one's registrations leave and the new one's come, in one step
+ *   registry_stage_drop    or: what was collected has never been
+ *
+ * What an init registers or changes while it is made ready is collected too, and made ready with the
+ * exchange. One stage at a time. */
+
+/* Besides the ordinary events, which an exchange delivers between begin and publish. */
+struct registry_exchange {
+	/* Makes ready what services (n of them) will need once those of from (may be NULL) have gone,
+	 * as if these were not there. False: it cannot be had; reason says why, as "its init ...". */
+	bool (*stage)(void *arg, struct bw_service *const *services, size_t n,
+	              const struct bw_bundle *from, char *reason, size_t size);
+	void (*begin)(void *arg);
+	/* All events are delivered: shows the new state, in one step. */
+	void (*publish)(void *arg);
+	/* Lets go of the old state, and of what is left of the stage. Comes alone after a drop. */
+	void (*end)(void *arg);
+};
+
+/* hooks: static. Each may be NULL but end. */
+void registry_listen_exchange(struct registry *r, const struct registry_exchange *hooks, void *arg);
+void registry_stage_begin(struct registry *r, struct bw_bundle *b);
+/* from: whose place it will be; NULL: nobody's. After false only registry_stage_drop. */
+bool registry_stage(struct registry *r, const struct bw_bundle *from, char *reason, size_t size);
+/* published(from) runs when new requests see the new state and before anything of from is destroyed;
+ * services of from can be named until it returns. Either side may be absent: from NULL, nothing
+ * staged. */
+void registry_exchange(struct registry *r, struct bw_bundle *from,
+                       void (*published)(struct bw_bundle *from));
+void registry_stage_drop(struct registry *r);
+/* Registers a stand-in for a service in the stage: with its id, so that it keeps its place among equal
+ * ones. */
+int registry_stage_stand_in(struct registry *r, struct bw_bundle *b, const struct bw_service *of,
+                            const char *const *interfaces, const struct bw_service_object *object,
+                            const struct bw_prop *props, size_t n_props);
+/* Calls each(arg, s) for the live registrations of b, in order; each must not register. */
+void registry_each(struct registry *r, const struct bw_bundle                *b,
+                   void (*each)(void *arg, const struct bw_service *s), void *arg);
+
 struct bw_service *service_ref(struct bw_service *s);
 /* The last reference gives a singleton back: release(self, self), if it has one. What a factory made is
  * given back by who had it made. */

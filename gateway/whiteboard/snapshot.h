@@ -8,6 +8,8 @@
 #include "match.h"
 #include "names.h"
 
+struct shared_limit;
+
 struct snapshot_filter {
 	const struct reading   *reading;
 	const struct bw_filter *type;
@@ -54,6 +56,7 @@ struct snapshot_pattern {
 	const struct pattern *pattern;
 	struct bw_str         prefix; /* PATTERN_PREFIX: the servlet path, with a NUL behind it */
 	const struct snapshot_servlet *servlet;
+	const struct shared_limit     *limit; /* it crashed workers; NULL: it did not */
 };
 
 struct snapshot_error_name {

@@ -10,6 +10,7 @@
 
 #include "registry.h"
 #include "snapshot.h"
+#include "stage.h"
 
 #include <base/fatal.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ static struct {
 	bool             collecting; /* services that were there before are being told */
 	bool             updating, stale;
 	size_t           n_waiting; /* singletons that wait for their old binding's end */
+	struct stage     stage;     /* of a bundle's generation that is not published yet */
+	struct snapshot *replaced;  /* held while a generation is exchanged */
 } wb;
 
 struct snapshot *snapshot_current(void)
@@ -145,7 +148,9 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 	(void)arg;
 	switch (event) {
 	case REGISTRY_REGISTERED:
-		r = reading_new(s);
+		r = stage_take(&wb.stage, s);
+		if (!r)
+			r = reading_new(s);
 		if (r) {
 			insert(r);
 			update();
@@ -166,14 +171,62 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 	}
 }
 
+/* ---- exchanging generations ---- */
+
+/* Others' registrations that an init makes meanwhile wait, as in update: the snapshot that is being
+ * built shares its bindings with the next one. */
+static bool on_stage(void *arg, struct bw_service *const *services, size_t n,
+                     const struct bw_bundle *from, char *reason, size_t size)
+{
+	bool ok;
+
+	(void)arg;
+	wb.updating = true;
+	ok = stage_build(&wb.stage, wb.readings, wb.n, services, n, from, reason, size);
+	wb.updating = false;
+	if (wb.stale)
+		update();
+	return ok;
+}
+
+static void on_begin(void *arg)
+{
+	(void)arg;
+	/* What is only in the old snapshot shall live until the old generation was stopped. */
+	wb.replaced = snapshot_ref(wb.current);
+	wb.collecting = true;
+}
+
+static void on_publish(void *arg)
+{
+	(void)arg;
+	wb.collecting = false;
+	update();
+}
+
+static void on_end(void *arg)
+{
+	struct snapshot *replaced = wb.replaced;
+
+	(void)arg;
+	wb.replaced = NULL;
+	stage_done(&wb.stage);
+	snapshot_unref(replaced);
+}
+
 void whiteboard_init(struct registry *r)
 {
+	static const struct registry_exchange exchange = {
+		.stage = on_stage, .begin = on_begin, .publish = on_publish, .end = on_end
+	};
+
 	binding_on_destroyed(on_destroyed);
 	wb.registry = r;
 	insert(reading_new_default());
 	wb.collecting = true;
 	registry_listen(r, on_event, NULL);
 	wb.collecting = false;
+	registry_listen_exchange(r, &exchange, NULL);
 	update();
 }
 

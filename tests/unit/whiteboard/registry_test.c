@@ -258,8 +258,8 @@ Test(registry, ldap_sees_properties_class_and_id)
 Test(registry, a_bundle_is_taken_back_last_first)
 {
 	struct registry  *r = registry_new();
-	struct bw_bundle *b1 = (struct bw_bundle *)&object,
-			 *b2 = (struct bw_bundle *)&type; /* names only */
+	struct bw_bundle  bundles[2] = { { .name = "1" }, { .name = "2" } };
+	struct bw_bundle *b1 = &bundles[0], *b2 = &bundles[1];
 
 	registry_listen(r, on_event, x);
 	for (int i = 0; i < 4; i++)

@@ -1,0 +1,16 @@
+/* crash_limits.h - patterns that crashed this worker's predecessors are answered 503 for a while, so that one
+ * request which crashes a servlet does not cost everybody else a worker each second. The time doubles
+ * with every crash and ends, so that nobody can switch a page off for good. */
+#pragma once
+#include <stdbool.h>
+
+struct bw_req;
+struct shared_limit;
+struct shared_worker;
+
+void limits_init(const struct shared_worker *me);
+/* Of scope and pattern, as fiber_subject has them; NULL, as nearly always: there is none. Good for
+ * the process. */
+const struct shared_limit *limits_find(const char *scope, const char *pattern);
+/* True: it holds now, and the request has its 503. */
+bool limits_answer(const struct shared_limit *l, struct bw_req *req);

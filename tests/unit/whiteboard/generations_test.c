@@ -1,0 +1,586 @@
+/* gateway/generations.c, footprint.c, whiteboard/exchange.c, stage.c, with shared objects: an update is
+ * one step, for the whiteboard, the engine's mounted servlets and the requirement table; whatever
+ * fails leaves the old generation as it was; an old one lives as long as a request that began with it,
+ * and not longer; what is stopped answers 503 and nothing else does. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <gateway/bundles.h>
+#include <gateway/engine/mount.h>
+#include <gateway/fiber.h>
+#include <gateway/offload.h>
+#include <gateway/request.h>
+#include <gateway/security/handler.h>
+#include <gateway/security/security.h>
+#include <gateway/settings.h>
+#include <gateway/shared.h>
+#include <gateway/whiteboard/registry.h>
+#include <gateway/whiteboard/snapshot.h>
+#include <gateway/whiteboard/whiteboard.h>
+#include <support/generation.h>
+
+#include <base/conf.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LONG_MS 1000000u
+
+static struct registry  *registry;
+static struct generation generation, other, nodelete;
+static char              folder[64];
+static uint64_t          number; /* of orders */
+static char              reason[256];
+
+static struct bw_req *parked[8];
+static size_t         n_parked;
+static struct answer {
+	int  status;
+	char body[128], retry_after[16];
+} last;
+
+/* ---- requests, in this thread ---- */
+
+int offload_sleep_ms(struct bw_req *req, unsigned ms)
+{
+	struct req_wait wait = { .cancel = NULL };
+
+	(void)ms;
+	parked[n_parked++] = req;
+	return request_park(req, &wait);
+}
+
+static void on_stop(struct bw_req *req)
+{
+	if (req->state != REQ_RESPONDING)
+		return;
+	last = (struct answer){ .status = req->status };
+	snprintf(last.body, sizeof(last.body), "%.*s", (int)buf_size(&req->body),
+	         (const char *)req->body.mem + req->body.start);
+	for (size_t i = 0; i < req->n_res_headers; i++)
+		if (bw_str_eq(req->res_headers[i].name, BW_STR("retry-after")))
+			snprintf(last.retry_after, sizeof(last.retry_after), "%s",
+			         req->res_headers[i].value.p);
+	request_release(req);
+	request_release(req);
+}
+
+static int ask(const char *path)
+{
+	struct bw_req *req = request_new();
+
+	last.status = 0;
+	req->method = BW_STR("GET");
+	req->path = req->uri = bw_str(path);
+	cr_assert(request_start(req, whiteboard_serve));
+	return last.status;
+}
+
+static const char *body_of(const char *path)
+{
+	cr_assert(eq(int, ask(path), 200), "%s: %d", path, last.status);
+	return last.body;
+}
+
+static void resume(void)
+{
+	request_wake(parked[--n_parked]);
+}
+
+/* ---- the worker ---- */
+
+static void begin_with(struct shared_worker *me, uint64_t drain_ms)
+{
+	static struct gateway_settings settings;
+
+	log_init("test", LOG_LEVEL_ERROR);
+	strcpy(folder, "/tmp/boardwalk-generations-XXXXXX");
+	cr_assert(mkdtemp(folder) != NULL);
+	generation_read(&generation, TEST_BUNDLES "/generation.so");
+	generation_read(&other, TEST_BUNDLES "/other.so");
+	generation_read(&nodelete, TEST_BUNDLES "/nodelete.so");
+	fiber_pool_init(16);
+	request_on_stop(on_stop);
+	registry = registry_new();
+	requirements_init(registry, &settings);
+	whiteboard_init(registry);
+	mount_init(registry, &settings, NULL);
+	bundles_init(registry, me, drain_ms);
+}
+
+static void begin(void)
+{
+	begin_with(NULL, LONG_MS);
+}
+
+static void end(void)
+{
+	char *command = xasprintf("rm -r %s", folder);
+
+	bundles_stop();
+	mount_done();
+	whiteboard_done();
+	requirements_done();
+	registry_free(registry);
+	bundles_done();
+	request_pool_done();
+	fiber_pool_done();
+	generation_done(&generation);
+	generation_done(&other);
+	generation_done(&nodelete);
+	cr_assert(eq(int, system(command), 0));
+	free(command);
+}
+
+/* A new file with those words; the name is the caller's until the next call. */
+static const char *file_of(const struct generation *g, const char *words)
+{
+	static char file[128];
+	static int  n;
+
+	snprintf(file, sizeof(file), "%s/%d.so", folder, ++n);
+	generation_write(g, words, file);
+	return file;
+}
+
+static int prepare(enum bundle_action action, const char *name, const struct generation *g,
+                   const char *words)
+{
+	struct bundle_order o = { .action = action, .name = name, .generation = ++number };
+
+	o.file = words ? file_of(g, words) : NULL;
+	reason[0] = 0;
+	return bundles_prepare(&o, reason, sizeof(reason));
+}
+
+static int prepare_generation(enum bundle_action action, const char *words)
+{
+	return prepare(action, "test.generation", &generation, words);
+}
+
+static void run(enum bundle_action action, const char *words)
+{
+	int err = prepare_generation(action, words);
+
+	cr_assert(eq(int, err, BW_OK), "%s", reason);
+	bundles_publish(number);
+	bundles_tend();
+}
+
+static void run_other(enum bundle_action action, const char *words)
+{
+	int err = prepare(action, "test.other", &other, words);
+
+	cr_assert(eq(int, err, BW_OK), "%s", reason);
+	bundles_publish(number);
+	bundles_tend();
+}
+
+/* Lines of our mappings that name a file of the folder. */
+static size_t count_mapped(void)
+{
+	FILE  *f = fopen("/proc/self/maps", "r");
+	char   line[512];
+	size_t n = 0;
+
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, folder) != NULL;
+	fclose(f);
+	return n;
+}
+
+static bool described(const char *text)
+{
+	struct buf json;
+	bool       found;
+
+	buf_init(&json);
+	bundles_describe(&json);
+	buf_append(&json, "", 1);
+	found = strstr((const char *)buf_data(&json), text) != NULL;
+	if (!found)
+		fprintf(stderr, "%s\n", (const char *)buf_data(&json));
+	buf_done(&json);
+	return found;
+}
+
+/* ---- update ---- */
+
+Test(generations, an_update_is_one_step)
+{
+	size_t one;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	one = count_mapped();
+	cr_assert_str_eq(body_of("/gen"), "1");
+	cr_assert(eq(int, prepare_generation(BUNDLE_UPDATE, "n=2"), BW_OK), "%s", reason);
+	cr_assert_str_eq(body_of("/gen"), "1", "what is prepared is not seen");
+	bundles_publish(number - 1);
+	cr_assert_str_eq(body_of("/gen"), "1", "another order's number is none");
+	bundles_publish(number);
+	cr_assert_str_eq(body_of("/gen"), "2");
+	cr_assert(described("\"state\":\"ACTIVE\""));
+	cr_assert(described("\"mapped\":1"));
+	bundles_tend();
+	cr_assert(described("\"mapped\":0"));
+	cr_assert(eq(sz, count_mapped(), one), "the old one is still mapped");
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/gen"), 404));
+	cr_assert(eq(sz, count_mapped(), 0));
+	end();
+}
+
+Test(generations, one_that_is_dropped_was_never_there)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	cr_assert(eq(int, prepare_generation(BUNDLE_UPDATE, "n=2 path=/new"), BW_OK));
+	bundles_drop(number);
+	bundles_tend();
+	cr_assert_str_eq(body_of("/gen"), "1");
+	cr_assert(eq(int, ask("/new"), 404));
+	cr_assert(described("\"mapped\":0"));
+	bundles_publish(number);
+	cr_assert_str_eq(body_of("/gen"), "1", "it cannot be published any more");
+	end();
+}
+
+Test(generations, a_request_completes_with_what_it_began_with)
+{
+	size_t one;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	one = count_mapped();
+	cr_assert(eq(int, ask("/gen/sleep"), 0));
+	run(BUNDLE_UPDATE, "n=2");
+	cr_assert_str_eq(body_of("/gen"), "2");
+	cr_assert(eq(sz, count_mapped(), 2 * one));
+	cr_assert(eq(int, ask("/gen/sleep"), 0));
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/gen"), 404));
+	bundles_tend();
+	cr_assert(eq(sz, count_mapped(), 2 * one), "two requests are inside");
+	resume();
+	cr_assert_str_eq(last.body, "2");
+	bundles_tend();
+	cr_assert(eq(sz, count_mapped(), one));
+	resume();
+	cr_assert_str_eq(last.body, "1");
+	bundles_tend();
+	cr_assert(eq(sz, count_mapped(), 0));
+	end();
+}
+
+Test(generations, what_fails_leaves_the_old_one_alone)
+{
+	static const struct {
+		const char *words, *reason;
+		int         err;
+	} rows[] = {
+		{ "n=2 start=fail", "failed to start (-7)", BW_ESERVLET },
+		{ "n=2 init=fail", "cannot initialise test.generation/", BW_ESERVLET },
+		{ "n=2 engine=/bin/x init=fail", "cannot initialise", BW_ESERVLET },
+	};
+	size_t one;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 engine=/bin/x");
+	one = count_mapped();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int err = prepare_generation(BUNDLE_UPDATE, rows[i].words);
+
+		cr_assert(eq(int, err, rows[i].err), "%s", rows[i].words);
+		cr_assert(strncmp(reason, rows[i].reason, strlen(rows[i].reason)) == 0, "%s: %s",
+		          rows[i].words, reason);
+		cr_assert_str_eq(body_of("/gen"), "1");
+		cr_assert(mount_find(BW_STR("/bin/x")) != NULL);
+		bundles_tend();
+		cr_assert(eq(sz, count_mapped(), one), "%s: it is still mapped", rows[i].words);
+	}
+	cr_assert(eq(int, prepare(BUNDLE_UPDATE, "test.generation", &other, "n=3"), BW_EINVAL));
+	cr_assert_str_eq(reason, "calls itself test.other");
+	run(BUNDLE_UPDATE, "n=4");
+	cr_assert_str_eq(body_of("/gen"), "4", "and the next one is as good as ever");
+	end();
+}
+
+Test(generations, orders_that_cannot_be)
+{
+	struct bundle_order same = { .action = BUNDLE_UPDATE, .name = "test.generation" };
+	char                file[128];
+
+	begin();
+	bundles_builtin("boardwalk.engine");
+	cr_assert(eq(int, prepare(BUNDLE_INSTALL, "boardwalk.engine", &generation, "n=1"),
+	             BW_EEXIST));
+	cr_assert(eq(int, prepare(BUNDLE_INSTALL, "no name", &generation, "n=1"), BW_EINVAL));
+	cr_assert(eq(int, prepare_generation(BUNDLE_UPDATE, "n=1"), BW_ENOTFOUND));
+	cr_assert(eq(int, prepare_generation(BUNDLE_STOP, NULL), BW_ENOTFOUND));
+	cr_assert(eq(int, prepare_generation(BUNDLE_UNINSTALL, NULL), BW_ENOTFOUND));
+	cr_assert(eq(int, prepare_generation(BUNDLE_INSTALL, NULL), BW_EINVAL));
+	run(BUNDLE_INSTALL, "n=1");
+	cr_assert(eq(int, prepare_generation(BUNDLE_INSTALL, "n=1"), BW_EEXIST));
+	cr_assert(eq(int, prepare_generation(BUNDLE_START, "n=1"), BW_ESTATE));
+	same.generation = ++number;
+	snprintf(file, sizeof(file), "%s", file_of(&generation, "n=2"));
+	same.file = file;
+	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_OK));
+	cr_assert(eq(int, prepare_generation(BUNDLE_UPDATE, "n=3"), BW_ESTATE));
+	cr_assert_str_eq(reason, "has to wait: another order is in work");
+	bundles_publish(same.generation);
+	same.generation = ++number;
+	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
+	cr_assert_str_eq(reason, "is mapped already, and a generation needs a file of its own");
+	same.file = "/nowhere.so";
+	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
+	cr_assert_str_eq(reason, "cannot be read");
+	cr_assert_str_eq(body_of("/gen"), "2");
+	end();
+}
+
+static struct mount_servlet *mounted(const char *path)
+{
+	const struct mount_node *node = mount_find(bw_str(path));
+
+	return node ? mount_node_servlet(node) : NULL;
+}
+
+Test(generations, the_engine_and_the_requirements_change_with_it)
+{
+	const struct mount_servlet *before;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 engine=/bin/x auth=-/open");
+	before = mounted("/bin/x");
+	cr_assert(before != NULL);
+	cr_assert(not(security_is_required(NULL, BW_STR("/open"))));
+	cr_assert(
+		eq(int, prepare_generation(BUNDLE_UPDATE, "n=2 engine=/bin/x auth=-/door"), BW_OK));
+	cr_assert(mounted("/bin/x") == before, "what is prepared is not mounted");
+	cr_assert(security_is_required(NULL, BW_STR("/door")));
+	bundles_publish(number);
+	cr_assert(mounted("/bin/x") != NULL && mounted("/bin/x") != before);
+	cr_assert(security_is_required(NULL, BW_STR("/open")));
+	cr_assert(not(security_is_required(NULL, BW_STR("/door"))));
+	run(BUNDLE_STOP, NULL);
+	cr_assert(mounted("/bin/x") != NULL, "a stand-in is mounted");
+	cr_assert(not(security_is_required(NULL, BW_STR("/door"))));
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(mounted("/bin/x") == NULL);
+	cr_assert(security_is_required(NULL, BW_STR("/door")));
+	end();
+}
+
+/* ---- stop and start ---- */
+
+Test(generations, what_is_stopped_answers_503_and_nobody_else_does)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	run_other(BUNDLE_INSTALL, "n=other");
+	cr_assert_str_eq(body_of("/gen"), "1", "of equal ones the older");
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/gen"), 503));
+	cr_assert_str_eq(last.retry_after, "5");
+	cr_assert(described("\"state\":\"RESOLVED\""));
+	cr_assert(eq(sz, count_mapped() > 0, 1), "the other one is mapped");
+	run(BUNDLE_START, "n=2");
+	cr_assert_str_eq(body_of("/gen"), "other", "it is the younger now");
+	run_other(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/gen"), 503));
+	run_other(BUNDLE_UNINSTALL, NULL);
+	cr_assert_str_eq(body_of("/gen"), "2");
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, prepare_generation(BUNDLE_STOP, NULL), BW_ESTATE));
+	run(BUNDLE_UPDATE, "n=3");
+	cr_assert_str_eq(body_of("/gen"), "3", "an update starts it");
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/gen"), 404));
+	cr_assert(eq(sz, count_mapped(), 0));
+	end();
+}
+
+Test(generations, a_context_is_stood_in_for_too)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 context=/c");
+	run_other(BUNDLE_INSTALL, "n=other path=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "1");
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/c/gen"), 503), "it does not fall through to the context at /");
+	run(BUNDLE_START, "n=2 context=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "2");
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert_str_eq(body_of("/c/gen"), "other");
+	end();
+}
+
+Test(generations, what_stops_may_not_register)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 stop=register");
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/late"), 404));
+	cr_assert(described("\"services\":1"));
+	end();
+}
+
+/* ---- a worker that starts ---- */
+
+Test(generations, a_worker_is_told_what_is_installed)
+{
+	struct conf_list  none = { NULL, 0 };
+	struct buf        footprint;
+	struct bundle_row rows[2];
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 context=/c rank=7");
+	buf_init(&footprint);
+	cr_assert(bundles_footprint("test.generation", &footprint));
+	cr_assert(not(bundles_footprint("test.unknown", &footprint)));
+	buf_append(&footprint, "", 1);
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/c/gen"), 404));
+
+	rows[0] = (struct bundle_row){ .name = "test.generation",
+		                       .generation = 70,
+		                       .state = BUNDLE_REFUSED,
+		                       .reason = "crashed in start, 3 times in a row",
+		                       .footprint = (const char *)buf_data(&footprint) };
+	rows[1] = (struct bundle_row){ .name = "test.other", .generation = 71 };
+	rows[1].file = file_of(&other, "n=other");
+	bundles_load(&none, &(struct bundle_list){ rows, 2 });
+	cr_assert(eq(int, ask("/c/gen"), 503));
+	cr_assert_str_eq(body_of("/gen"), "other");
+	cr_assert(described("\"state\":\"INSTALLED\",\"reason\":\"crashed in start, 3 times"));
+	cr_assert(described("\"generation\":71,\"state\":\"ACTIVE\""));
+	run(BUNDLE_UPDATE, "n=2 context=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "2");
+	buf_done(&footprint);
+	end();
+}
+
+Test(generations, a_footprint_that_is_none_is_refused)
+{
+	static const char *const texts[] = {
+		"",
+		"{}",
+		"[1]",
+		"[{\"i\":[],\"p\":1}]",
+		"[{\"i\":[\"jakarta.servlet.Servlet\"],\"p\":[[\"a\",\"s\",1]]}]",
+		"[{\"i\":[\"jakarta.servlet.Servlet\"],\"p\":[[\"a\",\"S\",[1]]]}]",
+		"[{\"i\":[\"jakarta.servlet.Servlet\"],\"p\":[[\"a\",\"x\",1]]}]",
+		"[{\"i\":[\"jakarta.servlet.Servlet\"],\"p\":[[\"a\"]]}]",
+	};
+	struct conf_list none = { NULL, 0 };
+
+	begin();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct bundle_row row = { .name = "test.generation",
+			                  .generation = 1,
+			                  .state = BUNDLE_STOPPED,
+			                  .footprint = texts[i] };
+
+		bundles_load(&none, &(struct bundle_list){ &row, 1 });
+		cr_assert(described("\"services\":0"), "%s", texts[i]);
+		run(BUNDLE_UNINSTALL, NULL);
+	}
+	end();
+}
+
+/* ---- what stays ---- */
+
+Test(generations, one_that_does_not_drain_is_kept_and_counted)
+{
+	struct shared *shared = shared_map(1);
+
+	begin_with(&shared->worker[0], 0);
+	run(BUNDLE_INSTALL, "n=1");
+	ask("/gen/sleep");
+	run(BUNDLE_UPDATE, "n=2");
+	cr_assert(eq(sz, bundles_kept(), 1));
+	cr_assert(eq(u32, atomic_load(&shared->worker[0].bundles_kept), 1));
+	cr_assert_str_eq(body_of("/gen"), "2", "the worker lives");
+	resume();
+	cr_assert_str_eq(last.body, "1");
+	bundles_tend();
+	cr_assert(eq(sz, bundles_kept(), 0), "it has drained after all");
+	end();
+}
+
+Test(generations, sixty_four_that_cannot_be_unmapped_ask_for_a_successor)
+{
+	struct shared        *shared = shared_map(1);
+	struct shared_worker *me = &shared->worker[0];
+
+	begin_with(me, LONG_MS);
+	cr_assert(eq(int, prepare(BUNDLE_INSTALL, "test.generation", &nodelete, "n=0"), BW_OK));
+	bundles_publish(number);
+	for (int i = 1; i <= BUNDLES_KEPT_MAX; i++) {
+		cr_assert(eq(u32, atomic_load(&me->wants_successor), 0), "after %d", i);
+		cr_assert(eq(int, prepare(BUNDLE_UPDATE, "test.generation", &nodelete, "n=1"),
+		             BW_OK));
+		bundles_publish(number);
+		bundles_tend();
+		cr_assert(eq(u32, atomic_load(&me->bundles_kept), (uint32_t)i));
+	}
+	cr_assert(eq(u32, atomic_load(&me->wants_successor), 1));
+	cr_assert_str_eq(body_of("/gen"), "1");
+	end();
+}
+
+static size_t count_mappings(void)
+{
+	FILE  *f = fopen("/proc/self/maps", "r");
+	size_t n = 0;
+
+	for (int c; (c = getc(f)) != EOF;)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+/* Under the sanitizers: whatever is touched after its unmapping, and whatever is left behind, ends it. */
+Test(generations, a_thousand_updates_leave_nothing)
+{
+	size_t after_100 = 0;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=0 engine=/bin/x context=/c");
+	for (int i = 1; i <= 1000; i++) {
+		char words[64], expected[16];
+
+		snprintf(words, sizeof(words), "n=%d engine=/bin/x context=/c", i);
+		if (i % 3 == 0 && n_parked == 0)
+			ask("/c/gen/sleep");
+		if (i % 10 == 5) {
+			cr_assert(eq(
+				int,
+				prepare_generation(BUNDLE_UPDATE, "n=bad engine=/bin/x init=fail"),
+				BW_ESERVLET));
+		} else if (i % 10 == 6) {
+			run(BUNDLE_STOP, NULL);
+			cr_assert(eq(int, ask("/c/gen"), 503));
+		}
+		run(BUNDLE_UPDATE, words);
+		snprintf(expected, sizeof(expected), "%d", i);
+		cr_assert_str_eq(body_of("/c/gen"), expected);
+		if (i % 3 == 2 && n_parked > 0) {
+			resume();
+			cr_assert(eq(int, last.status, 200));
+			cr_assert(ne(str, last.body, "dead"));
+		}
+		if (i == 100)
+			after_100 = count_mappings();
+	}
+	while (n_parked > 0)
+		resume();
+	bundles_tend();
+	cr_assert(le(sz, count_mappings(), after_100 + after_100 / 10));
+	cr_assert(described("\"mapped\":0"));
+	end();
+}
