@@ -182,11 +182,12 @@ Test(bundles, the_files_of_a_folder_are_in_its_object)
 	};
 	struct registry          *r = begin();
 	const struct bw_embedded *e;
+	struct snapshot_hit       hit;
 
-	load(r, (const char *const[]){ "files" }, 1);
+	load((const char *const[]){ "files" }, 1);
 	cr_assert_str_eq(refusal(), "");
-	cr_assert(serves("/files/x"));
-	e = bundles->descriptor->embedded;
+	cr_assert(snapshot_find(snapshot_current(), BW_STR("/files/x"), &hit));
+	e = hit.pattern->servlet->reading->bundle->descriptor->embedded;
 	cr_assert(eq(sz, e->n, 5));
 	for (size_t i = 0; i < 5; i++) {
 		cr_assert_str_eq(e->files[i].name, rows[i].name);
@@ -194,6 +195,5 @@ Test(bundles, the_files_of_a_folder_are_in_its_object)
 		cr_assert_str_eq(e->files[i].data, rows[i].data); /* a NUL is behind it */
 		cr_assert(eq(i64, e->files[i].modified_ms, 1000000000000));
 	}
-	bundles_stop();
 	end(r);
 }
