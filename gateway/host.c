@@ -198,6 +198,7 @@ const struct bw_host *bundles_host(void)
 		.file_open = file_open,
 		.file_read = file_read,
 		.file_close = file_close,
+		.service_id = service_id,
 	};
 
 	return &host;

@@ -32,6 +32,9 @@ const struct conf_key gateway_keys[] = {
 	KEY("owner", CONF_STRING, owner, "boardwalk", 0, 0,
 	    "system user who may give orders and own bundles, besides root; empty: whoever starts "
 	    "the gateway"),
+	KEY("engine", CONF_BOOL, engine, "true", 0, 0,
+	    "serve content: the engine's context at /, behind all others; without it only what "
+	    "bundles register answers, and needs neither auth nor repo unless it asks them"),
 	KEY("access_log", CONF_STRING, access_log, "\"-\"", 0, 0,
 	    "file of the access log, one line per request; -: standard output, empty: none"),
 	KEY("spool", CONF_STRING, spool, "/var/lib/boardwalk/spool", 0, 0,

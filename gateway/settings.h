@@ -8,6 +8,7 @@ struct gateway_settings {
 	uint64_t         workers;    /* 0: as many as cores */
 	char            *user;       /* boardwalk-gateway; empty: stay */
 	char            *auth_socket, *repo_socket;
+	bool             engine;  /* false: a whiteboard alone */
 	struct conf_list bundles; /* shared objects to load at start, in order */
 	char            *store;   /* folder of the bundles that can be changed; empty: none */
 	char            *control_socket; /* of the operator; empty: none */

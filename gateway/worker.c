@@ -183,7 +183,8 @@ int worker_run(const struct worker *w)
 	security_init(registry, s);
 	runtime_init(s->listen);
 	whiteboard_init(registry);
-	engine_init(registry, s);
+	if (s->engine)
+		engine_init(registry, s);
 	management_init(w->shared, probe);
 	ask_init(s, counters);
 	bundles_init(registry, counters, s->bundle_drain_ms);
@@ -201,7 +202,8 @@ int worker_run(const struct worker *w)
 	}
 	bundles_stop();
 	ask_done();
-	engine_done();
+	if (s->engine)
+		engine_done();
 	whiteboard_done();
 	runtime_done();
 	security_done();

@@ -63,6 +63,13 @@ static inline void bw_service_unregister(struct bw_service *s)
 	bw_host->service_unregister(s);
 }
 
+/* service.id: the number that the whiteboard's records name a service by. Never used again, also not for
+ * a later registration of the same object (OSGi core 5.2.5). */
+static inline int64_t bw_service_id(const struct bw_service *s)
+{
+	return bw_host->service_id(s);
+}
+
 /* ---- request ------------------------------------------------------------------------------- */
 
 static inline struct bw_str bw_req_get(const struct bw_req *req, enum bw_req_field field)

@@ -116,6 +116,8 @@ struct bw_host {
 	int (*file_read)(struct bw_req *req, const struct bw_file *file, uint64_t offset, void *buf,
 	                 size_t n, size_t *ret_n);
 	void (*file_close)(struct bw_file *file);
+
+	int64_t (*service_id)(const struct bw_service *s);
 };
 
 struct bw_bundle_descriptor {

@@ -1,75 +1,62 @@
-/* world.h - a whole whiteboard without sockets: services made from the notation of the row files, and
- * requests served by the real whiteboard on real fibers, with a transport that only remembers. */
+/* world.h - a server that has the things of a row, and what came back: the in-process one (world.c,
+ * records.c) or a real gateway (gateway.c). run.c and check.c know nothing else.
+ *
+ * A server has one worker, or several that must answer alike: whatever is asked is asked of the one chosen
+ * with world_look_at. */
 #pragma once
 #include "text.h"
 
-#include <gateway/bundles.h>
-#include <gateway/request.h>
-#include <gateway/whiteboard/snapshot.h>
+#include <stdint.h>
 
-#define MAX_PROPS 24
-
-/* One registered thing: its properties and what its object does. */
-struct thing {
-	struct thing      *next;
-	char              *label, kind; /* 'S', 'F', 'C' */
-	struct bw_bundle  *bundle;
-	struct bw_prop     props[MAX_PROPS];
-	size_t             n_props;
-	struct bw_service *service; /* NULL: unregistered */
-	int64_t            id;      /* of the service, also after it is gone */
-	char              *script;  /* do=: what it does when called */
-	char              *on_init; /* init=: what it does in init */
-	bool               init_fails, factory, gives_null;
-	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
-	struct words params; /* init parameters it looks for: their names and values in turn */
-	unsigned     made, released;
+struct header {
+	char *name, *value;
 };
-
-/* What a servlet saw. */
-struct seen {
-	char *cp, *sp, *pi, *uri, *query, *match, *kind, *name, *user, *auth, *type;
-	char *errors[8]; /* the attributes of error_attributes[] */
-};
-extern const char *const error_attributes[8];
 
 struct answer {
-	struct answer        *next;
-	struct bw_req        *req; /* NULL once it is complete */
-	int                   status;
-	char                 *body;
-	bool                  truncated;
-	struct bw_res_header *headers;
-	size_t                n_headers;
-	struct seen           seen;
+	struct answer *next;  /* in-process: the others that are not complete */
+	struct answer *other; /* the same request's at the next worker; NULL at the last */
+	struct bw_req *req;   /* in-process */
+	bool           complete; /* false: it blocks */
+	char           id[17];   /* of the request */
+	int            status;
+	char          *body;
+	bool           truncated;
+	struct header *headers;
+	size_t         n_headers;
 };
 
-extern struct world {
-	struct registry *registry;
-	struct thing    *things;  /* the newest first */
-	struct answer   *blocked; /* oldest first */
-	char            *life;    /* "init A, destroy A" since world_mark */
-	char            *calls;   /* "handle c, S A, finish c" */
-	uint64_t         count;   /* change count at world_mark */
-} world;
+/* Why something of a service is not active. */
+struct record {
+	const char  *label; /* as asked for */
+	int          code;
+	long long    context_id;
+	struct words items; /* the patterns, codes or names concerned */
+};
 
-/* A fresh server; one that was there is ended. */
-void world_reset(void);
+/* Comes first. */
+void world_start(unsigned n_workers);
+/* A fresh server with those steps taken; then the logs start anew, and the row's own steps are taken. */
+void world_begin(struct words before, struct words steps);
+/* The same with the server as it is. */
+void world_go_on(struct words steps);
 void world_done(void);
-/* Logs and the change count start anew. */
-void world_mark(void);
-/* One step; fatal on one that cannot be read. */
-void world_step(const char *step);
-/* "GET /a Name:value", or "resume": the oldest blocked request goes on. */
+/* "GET /a Name:value", or "resume": the oldest blocked one goes on. */
 struct answer *world_request(const char *text);
-struct thing  *world_thing(const char *label);
 
-/* Appends to a log: ", " between the entries. */
-void world_log(char **log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+unsigned world_workers(void);
+void     world_look_at(unsigned worker);
+/* things_answer's questions. */
+bool world_ask(const char *question, const char **ret);
 
-/* objects.c: takes the host table, as a bundle's start does. */
-void objects_start(void);
-/* objects.c: the type table and the factory for a thing. */
-struct bw_service_object thing_object(struct thing *t);
-/* The answer being served. */
-struct answer *world_answer(const struct bw_req *req);
+/* What the whiteboard itself says. False: this server cannot tell. */
+bool world_has_records(void);
+/* Failure records of a thing; label NULL: of all. *ret lives as long as the row's text. */
+size_t world_failures(const char *label, struct record **ret);
+/* Active bindings of a thing, or uses of a context. */
+unsigned world_bindings(const char *label);
+/* An init parameter of a context; NULL if it has none of that name. */
+char *world_context_param(const char *label, const char *name);
+/* service.changecount now; at the mark before the row's steps. */
+uint64_t world_count(void), world_count_before(void);
+/* Do the records show what they showed at that mark? */
+bool world_is_as_before(void);

@@ -5,6 +5,7 @@
 #include "http.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -33,6 +34,7 @@ bool http_try_open(struct http *http, unsigned port)
 	int one = 1;
 
 	http->have = 0;
+	http->reset = false;
 	http->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (http->fd < 0)
 		give_up("socket");
@@ -83,6 +85,7 @@ static bool fill(struct http *http)
 	do
 		n = recv(http->fd, http->buf + http->have, sizeof(http->buf) - http->have, 0);
 	while (n < 0 && errno == EINTR);
+	http->reset = n < 0;
 	if (n <= 0)
 		return false;
 	http->have += (size_t)n;
@@ -137,7 +140,7 @@ static bool read_chunks(struct http *http, struct http_response *r)
 	for (;;) {
 		size_t line = read_until(http, "\r\n"), n;
 
-		if (line == 0)
+		if (line == 0 || !isxdigit((unsigned char)http->buf[0]))
 			return false;
 		n = strtoul(http->buf, NULL, 16);
 		drop(http, line);
@@ -164,7 +167,7 @@ static bool read_body(struct http *http, struct http_response *r)
 		append(r, http->buf, http->have);
 		http->have = 0;
 	} while (fill(http));
-	return true;
+	return !http->reset;
 }
 
 void http_read(struct http *http, bool no_body, struct http_response *ret)

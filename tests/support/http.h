@@ -8,12 +8,13 @@
 
 struct http { /* one connection, kept alive until it is closed */
 	int    fd;
-	size_t have; /* octets read beyond the last response */
+	bool   reset; /* it ended, and not in good order */
+	size_t have;  /* octets read beyond the last response */
 	char   buf[64 * 1024];
 };
 
 struct http_response {
-	int    status;          /* 0: the connection ended before a whole response */
+	int    status;          /* 0: the connection ended, or was reset, before a whole response */
 	char   head[16 * 1024]; /* status line and fields as they came, NUL-terminated */
 	char  *body;            /* heap, NUL-terminated behind size */
 	size_t size;

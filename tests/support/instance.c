@@ -84,8 +84,8 @@ static bool is_free(unsigned port)
 	return good;
 }
 
-/* Two neighbouring ports nobody listens on, below those that the kernel gives to clients. */
-static unsigned find_ports(void)
+/* Below those that the kernel gives to clients. */
+unsigned test_find_ports(void)
 {
 	unsigned port = 20000 + 2 * ((unsigned)getpid() % 6000);
 
@@ -192,7 +192,7 @@ void test_instance_prepare(struct test_instance *ret, const struct test_instance
 	}
 	snprintf(ret->data, sizeof(ret->data), "%s%s%s", data[0] == '/' ? "" : ret->root,
 	         data[0] == '/' ? "" : "/", data);
-	ret->port = find_ports();
+	ret->port = test_find_ports();
 	install_files(ret, options);
 	install_script(ret);
 	write_config(ret, options != NULL ? options->config : NULL);

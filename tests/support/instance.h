@@ -58,5 +58,7 @@ bool test_instance_logged(const struct test_instance *i, const char *text);
 /* What /proc/PID/status says behind "field:", without the blanks before it; "" if there is no such
  * process or field. Borrowed until the next call. */
 const char *test_process_status(pid_t pid, const char *field);
+/* The first of two neighbouring ports that nobody listens on. */
+unsigned test_find_ports(void);
 /* Milliseconds of the monotonic clock, for limits. */
 unsigned long long test_now_ms(void);

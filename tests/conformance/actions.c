@@ -1,0 +1,195 @@
+/* What a thing can do when it is called: the words of do= and init=, each a call of the public API.
+ *
+ *   label            writes the thing's label          write(t)        writes t
+ *   chain            the rest of the chain             status(n)       sets the status
+ *   header(N,v)      sets a header                     sendError(n,t)  ends with an error page
+ *   flush            commits                           fail(name,t)    returns this error
+ *   err(n)           returns this number               deny            returns BW_DECLINED
+ *   block            waits for "resume"                user(u,type)    says who is there
+ *   log              logs servlet path and path info   step(S B: /b)   any step of a row
+ *
+ * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
+#include "actions.h"
+
+#include <stdlib.h>
+
+static int do_label(struct action *x)
+{
+	return bw_res_puts(x->req, x->thing->label);
+}
+
+static int do_write(struct action *x)
+{
+	return bw_res_puts(x->req, x->a);
+}
+
+static int do_chain(struct action *x)
+{
+	return bw_chain_next(x->chain, x->req);
+}
+
+static int do_status(struct action *x)
+{
+	return bw_res_status(x->req, atoi(x->a));
+}
+
+static int do_header(struct action *x)
+{
+	return bw_res_set_header(x->req, x->a, bw_str(x->b));
+}
+
+static int do_send_error(struct action *x)
+{
+	int err = bw_res_send_error(x->req, atoi(x->a), x->b);
+
+	if (err == BW_ESTATE)
+		things_log(&things.calls, "state");
+	return BW_OK; /* what the caller does not return does not travel */
+}
+
+static int do_flush(struct action *x)
+{
+	return bw_res_flush(x->req);
+}
+
+static int do_fail(struct action *x)
+{
+	return bw_req_fail(x->req, x->a, x->b);
+}
+
+static int do_err(struct action *x)
+{
+	return atoi(x->a);
+}
+
+static int do_deny(struct action *x)
+{
+	(void)x;
+	return BW_DECLINED;
+}
+
+static int do_user(struct action *x)
+{
+	int err = bw_req_set_attr(x->req, "org.osgi.service.http.authentication.remote.user",
+	                          bw_str(x->a));
+
+	return err != BW_OK ? err
+	                    : bw_req_set_attr(x->req, "org.osgi.service.http.authentication.type",
+	                                      bw_str(x->b));
+}
+
+static int do_log(struct action *x)
+{
+	struct bw_str sp = bw_req_get(x->req, BW_REQ_SERVLET_PATH);
+	struct bw_str pi = bw_req_get(x->req, BW_REQ_PATH_INFO);
+
+	things_log(&things.calls, "sp %s", sp.p ? sp.p : "-");
+	things_log(&things.calls, "pi %s", pi.p ? pi.p : "-");
+	return BW_OK;
+}
+
+static int do_step(struct action *x)
+{
+	things_step(x->a);
+	return BW_OK;
+}
+
+static int do_block(struct action *x)
+{
+	return stage_block(x->req);
+}
+
+/* A second call of the chain is refused with a state error, which the row wants to see. */
+static int do_again(struct action *x)
+{
+	int err = bw_chain_next(x->chain, x->req);
+
+	if (err == BW_ESTATE)
+		things_log(&things.calls, "state");
+	return BW_OK;
+}
+
+static const struct word common_words[] = {
+	{ "label", do_label },
+	{ "write", do_write },
+	{ "chain", do_chain },
+	{ "again", do_again },
+	{ "status", do_status },
+	{ "header", do_header },
+	{ "sendError", do_send_error },
+	{ "flush", do_flush },
+	{ "fail", do_fail },
+	{ "err", do_err },
+	{ "deny", do_deny },
+	{ "user", do_user },
+	{ "log", do_log },
+	{ "step", do_step },
+	{ "block", do_block },
+	{ NULL, NULL },
+};
+
+static const struct word *const tables[] = { common_words };
+
+static const struct word *find_word(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		for (const struct word *w = tables[i]; w->name; w++)
+			if (strcmp(w->name, name) == 0)
+				return w;
+	stage_fail("no such action: %s", name);
+}
+
+struct script {
+	size_t n;
+	struct call {
+		const struct word *word;
+		const char        *a, *b;
+	} calls[];
+};
+
+static struct call call_of(const char *text)
+{
+	struct call  c = { NULL, NULL, NULL };
+	char        *name, *argument;
+	struct words args = { NULL, 0 };
+
+	if (!text_call(text, &name, &argument))
+		name = text_printf("%s", text);
+	else if (strcmp(name, "step") == 0)
+		c.a = argument;
+	else
+		args = text_split(argument, ",");
+	if (args.n > 0)
+		c.a = text_value(args.items[0]);
+	if (args.n > 1)
+		c.b = text_value(args.items[1]);
+	c.word = find_word(name);
+	return c;
+}
+
+struct script *script_parse(const char *text)
+{
+	struct words   w = text_split(text, "+");
+	struct script *s = text_alloc(sizeof(*s) + w.n * sizeof(struct call));
+
+	s->n = w.n;
+	for (size_t i = 0; i < w.n; i++)
+		s->calls[i] = call_of(w.items[i]);
+	return s;
+}
+
+int script_run(const struct script *s, struct thing *t, struct bw_req *req, struct bw_chain *chain)
+{
+	struct action x = { .thing = t, .req = req, .chain = chain };
+
+	for (size_t i = 0; i < s->n; i++) {
+		int err;
+
+		x.a = s->calls[i].a;
+		x.b = s->calls[i].b;
+		err = s->calls[i].word->fn(&x);
+		if (err != BW_OK)
+			return err;
+	}
+	return BW_OK;
+}

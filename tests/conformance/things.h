@@ -1,0 +1,68 @@
+/* things.h - what a row sets up: services made from the notation of the row files, what they do when they
+ * are called, and what they remember of it. Written against the public API alone, since this runs in
+ * a bundle of a real gateway as well (stage.h says what the surroundings give). */
+#pragma once
+#include "stage.h"
+#include "text.h"
+
+#define MAX_PROPS 32
+
+/* One registered thing: its properties and what its object does. */
+struct thing {
+	struct thing      *next;
+	char              *label, kind; /* a letter of objects.c, 'C' for a context */
+	const char        *interfaces[9]; /* NULL-terminated; the kind's own unless a word says otherwise */
+	struct bw_bundle  *bundle;
+	struct bw_prop     props[MAX_PROPS];
+	size_t             n_props;
+	struct bw_service *service; /* NULL: unregistered */
+	int64_t            id;      /* of the service, also after it is gone */
+	struct script     *script;  /* do=: what it does when called */
+	struct script     *on_init; /* init=: what it does in init; NULL: nothing */
+	bool               init_fails, factory, gives_null;
+	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
+	struct words params; /* init parameters it looks for: their names and values in turn */
+	unsigned     made, released;
+};
+
+struct log {
+	char  *text; /* heap; NULL while there is nothing */
+	size_t n, room;
+};
+
+extern struct things {
+	struct thing *list;  /* the newest first */
+	struct log    life;  /* "init A, destroy A" since things_mark */
+	struct log    calls; /* "handle, A, finish" */
+	unsigned      alive; /* objects initialised or made, and not destroyed or released */
+} things;
+
+/* One step that registers, changes or unregisters; stage_fail on one that cannot be read. */
+void things_step(const char *step);
+/* The logs start anew. */
+void things_mark(void);
+/* Unregisters what is registered, the newest first. Objects may live on in requests under way. */
+void things_end(void);
+/* Forgets all of it; nothing may be alive. */
+void          things_forget(void);
+struct thing *things_find(const char *label);
+
+/* Appends to a log: ", " between the entries. */
+void things_log(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "life", "calls", "made(A)", "seen(ID,sp)" ...: the answer, NULL if it is absent. False: there is no
+ * such question. */
+bool things_answer(const char *question, const char **ret);
+
+/* objects.c: the interface and the script of the thing's kind; false: no such letter. */
+bool thing_kind(struct thing *t);
+/* objects.c: the type table and the factory for a thing. */
+struct bw_service_object thing_object(struct thing *t);
+/* NUL-terminated, or NULL. */
+char *text_of(struct bw_str s);
+
+/* seen.c: what the last servlet of a request saw, by the request's id; of the last requests only. */
+void see(struct bw_req *req);
+/* One value more, of an action or a callback. text: NULL is absent. */
+void see_value(struct bw_req *req, const char *key, const char *text);
+bool seen_value(const char *id, const char *key, const char **ret);
+void seen_forget(void);
