@@ -142,7 +142,8 @@ static struct binding *bind_in(struct build *b, struct reading *r, struct bw_con
 {
 	struct binding *binding;
 
-	if (kind != READING_RESOURCE && binding_must_wait(r)) {
+	/* Whoever is bound already has its object, whatever else is about to be destroyed. */
+	if (kind != READING_RESOURCE && !binding_find(r, context, kind) && binding_must_wait(r)) {
 		b->s->n_waiting++;
 		return NULL;
 	}
