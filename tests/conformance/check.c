@@ -188,7 +188,8 @@ static bool is_context(const char *label)
 
 bool check_is_beyond(const char *item)
 {
-	static const char *const of_records[] = { "fail(", "nofail", "ctxid(", "bound(", "count ", "state " };
+	static const char *const of_records[] = { "fail(",  "nofail", "ctxid(",
+		                                  "bound(", "count ", "state " };
 	const char              *open = item + strlen("param(");
 
 	if (world_has_records())

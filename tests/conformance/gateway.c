@@ -74,13 +74,12 @@ static void keep_link(struct link *l)
 	workers[l->worker].idle = l;
 }
 
-static void post(struct link *l, const char *order, const char *argument,
-                 struct http_response *ret)
+static void post(struct link *l, const char *order, const char *argument, struct http_response *ret)
 {
 	char *request = NULL;
 	int   n = asprintf(&request,
 	                   "POST /rows-control/%s HTTP/1.1\r\nHost: rows\r\n"
-	                   "Content-Length: %zu\r\n\r\n%s",
+	                     "Content-Length: %zu\r\n\r\n%s",
 	                   order, strlen(argument), argument);
 
 	if (n < 0)
@@ -210,7 +209,7 @@ static char *head_of(const char *text, bool *ret_no_body)
 	struct words w = text_split(text, " ");
 	size_t       at = w.n > 1 && w.items[0][0] != '/' ? 1 : 0;
 	const char  *method = at ? w.items[0] : "GET";
-	char        *head = text_printf("%s %s HTTP/1.1\r\nHost: localhost\r\n", method, w.items[at]);
+	char *head = text_printf("%s %s HTTP/1.1\r\nHost: localhost\r\n", method, w.items[at]);
 
 	for (size_t i = at + 1; i < w.n; i++) {
 		char *colon = strchr(w.items[i], ':');
@@ -239,8 +238,8 @@ static struct link *send_request(unsigned worker, const char *text, bool *ret_no
 
 static void start_request(unsigned worker, const char *text)
 {
-	struct worker   *w = &workers[worker];
-	struct blocked  *b = text_alloc(sizeof(*b)), **at = &w->oldest;
+	struct worker  *w = &workers[worker];
+	struct blocked *b = text_alloc(sizeof(*b)), **at = &w->oldest;
 
 	b->answer = text_alloc(sizeof(*b->answer));
 	b->link = send_request(worker, text, &b->no_body);
@@ -318,7 +317,7 @@ static void stop(void)
 static void start(const char *steps_file)
 {
 	static const char *const bundles[] = { "rows_a", "rows_b", "rows", NULL };
-	const char *environment[] = { NULL, NULL };
+	const char              *environment[] = { NULL, NULL };
 
 	if (steps_file)
 		environment[0] = text_printf("BOARDWALK_ROWS_STEPS=%s", steps_file);

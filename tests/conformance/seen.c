@@ -23,9 +23,11 @@ static const struct {
 	const char       *key;
 	enum bw_req_field field;
 } fields[] = {
-	{ "cp", BW_REQ_CONTEXT_PATH }, { "sp", BW_REQ_SERVLET_PATH },  { "pi", BW_REQ_PATH_INFO },
-	{ "uri", BW_REQ_URI },         { "query", BW_REQ_QUERY },      { "match", BW_REQ_MATCH_VALUE },
-	{ "name", BW_REQ_SERVLET_NAME }, { "user", BW_REQ_REMOTE_USER }, { "auth", BW_REQ_AUTH_TYPE },
+	{ "cp", BW_REQ_CONTEXT_PATH },   { "sp", BW_REQ_SERVLET_PATH },
+	{ "pi", BW_REQ_PATH_INFO },      { "uri", BW_REQ_URI },
+	{ "query", BW_REQ_QUERY },       { "match", BW_REQ_MATCH_VALUE },
+	{ "name", BW_REQ_SERVLET_NAME }, { "user", BW_REQ_REMOTE_USER },
+	{ "auth", BW_REQ_AUTH_TYPE },
 };
 
 static const char *const error_attributes[] = { "status_code",  "message",       "request_uri",

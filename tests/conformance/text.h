@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-__attribute__((returns_nonnull)) char *text_dup(const char *p, size_t n);
+__attribute__((returns_nonnull)) char                       *text_dup(const char *p, size_t n);
 __attribute__((returns_nonnull, format(printf, 1, 2))) char *text_printf(const char *format, ...);
 /* Cleared. */
 __attribute__((returns_nonnull)) void *text_alloc(size_t n);

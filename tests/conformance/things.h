@@ -9,9 +9,10 @@
 
 /* One registered thing: its properties and what its object does. */
 struct thing {
-	struct thing      *next;
-	char              *label, kind; /* a letter of objects.c, 'C' for a context */
-	const char        *interfaces[9]; /* NULL-terminated; the kind's own unless a word says otherwise */
+	struct thing *next;
+	char         *label, kind; /* a letter of objects.c, 'C' for a context */
+	const char
+		*interfaces[9]; /* NULL-terminated; the kind's own unless a word says otherwise */
 	struct bw_bundle  *bundle;
 	struct bw_prop     props[MAX_PROPS];
 	size_t             n_props;

@@ -140,9 +140,9 @@ static void fill_headers(struct bw_req *req, char *const *words, size_t n)
 
 		if (!colon)
 			fatalx("no header: %s", words[i]);
-		req->headers[req->n_headers++] = (struct bw_res_header){
-			{ words[i], (size_t)(colon - words[i]) }, bw_str(colon + 1)
-		};
+		req->headers[req->n_headers++] =
+			(struct bw_res_header){ { words[i], (size_t)(colon - words[i]) },
+			                        bw_str(colon + 1) };
 	}
 }
 

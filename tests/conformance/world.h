@@ -13,9 +13,9 @@ struct header {
 };
 
 struct answer {
-	struct answer *next;  /* in-process: the others that are not complete */
-	struct answer *other; /* the same request's at the next worker; NULL at the last */
-	struct bw_req *req;   /* in-process */
+	struct answer *next;     /* in-process: the others that are not complete */
+	struct answer *other;    /* the same request's at the next worker; NULL at the last */
+	struct bw_req *req;      /* in-process */
 	bool           complete; /* false: it blocks */
 	char           id[17];   /* of the request */
 	int            status;

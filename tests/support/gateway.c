@@ -78,9 +78,9 @@ bool test_gateway_logged(const struct test_gateway *g, const char *text)
 
 static void copy_bundle(const struct test_gateway *g, const char *name)
 {
-	char *from, *to = below(g, name);
-	char  block[65536];
-	FILE *in, *out;
+	char  *from, *to = below(g, name);
+	char   block[65536];
+	FILE  *in, *out;
 	size_t n;
 
 	if (asprintf(&from, "%s/tests/bundles/%s.so", BOARDWALK_BUILD, name) < 0)

@@ -8,14 +8,14 @@
 #include <sys/types.h>
 
 struct test_gateway {
-	char     root[64]; /* settings, bundles and log are below it; removed by test_gateway_stop */
-	unsigned port;     /* management is port + 1 */
-	pid_t    pid;      /* of the workers' parent */
+	char root[64]; /* settings, bundles and log are below it; removed by test_gateway_stop */
+	unsigned port; /* management is port + 1 */
+	pid_t    pid;  /* of the workers' parent */
 };
 
 struct test_gateway_options {
 	unsigned           workers;
-	const char *const *bundles;     /* of tests/bundles, without ".so", in order; NULL-terminated */
+	const char *const *bundles; /* of tests/bundles, without ".so", in order; NULL-terminated */
 	const char        *settings;    /* more lines of the section "gateway:"; may be NULL */
 	const char *const *environment; /* "NAME=value" ..., NULL-terminated; may be NULL */
 };

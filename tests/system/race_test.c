@@ -51,9 +51,10 @@ static void order(struct http *http, const char *name, const char *argument,
                   struct http_response *ret)
 {
 	char request[512];
-	int  n = snprintf(request, sizeof(request),
-	                  "POST /rows-control/%s HTTP/1.1\r\nHost: race\r\nContent-Length: %zu\r\n\r\n%s",
-	                  name, strlen(argument), argument);
+	int  n = snprintf(
+		 request, sizeof(request),
+		 "POST /rows-control/%s HTTP/1.1\r\nHost: race\r\nContent-Length: %zu\r\n\r\n%s",
+		 name, strlen(argument), argument);
 
 	http_send(http, request, (size_t)n);
 	http_read(http, false, ret);
@@ -74,7 +75,7 @@ struct asker {
 	pthread_t   thread;
 	const char *path;
 	bool (*is_right)(const struct http_response *r);
-	unsigned    by_base; /* answers of the servlet that is always there */
+	unsigned by_base; /* answers of the servlet that is always there */
 };
 
 static void *ask_on(void *arg)
@@ -141,8 +142,8 @@ static void *change_on(void *arg)
 		if (live[which])
 			snprintf(text, sizeof(text), "-A%u.%u", c->index, which);
 		else
-			snprintf(text, sizeof(text), "S A%u.%u: /a rank=%u%s", c->index, which, rank,
-			         rank % 2 ? " factory" : "");
+			snprintf(text, sizeof(text), "S A%u.%u: /a rank=%u%s", c->index, which,
+			         rank, rank % 2 ? " factory" : "");
 		step(&http, text);
 		live[which] = !live[which];
 	}
@@ -182,7 +183,8 @@ Test(race, a_pattern_that_always_has_a_servlet_is_always_answered, .init = setup
 	start_askers(askers, "/a", is_of_a_servlet);
 	for (unsigned i = 0; i < N_CHANGERS; i++) {
 		changers[i].index = i;
-		cr_assert(eq(int, pthread_create(&changers[i].thread, NULL, change_on, &changers[i]),
+		cr_assert(eq(int,
+		             pthread_create(&changers[i].thread, NULL, change_on, &changers[i]),
 		             0));
 	}
 	for (unsigned i = 0; i < N_CHANGERS; i++)

@@ -146,7 +146,8 @@ void stage_fail(const char *format, ...)
 
 /* ---- orders ---- */
 
-static char process_name[16]; /* "gateway/2"; asked for at the start, as the call is forbidden later */
+static char
+	process_name[16]; /* "gateway/2"; asked for at the start, as the call is forbidden later */
 
 static int order_step(struct bw_req *req, char *step)
 {
@@ -220,9 +221,9 @@ static const struct {
 	const char *name;
 	int (*run)(struct bw_req *req, char *argument);
 } orders[] = {
-	{ "/step", order_step },       { "/mark", order_mark },     { "/end", order_end },
-	{ "/forget", order_forget },   { "/ask", order_ask },       { "/blocked", order_blocked },
-	{ "/resume", order_resume },   { "/worker", order_worker },
+	{ "/step", order_step },     { "/mark", order_mark },     { "/end", order_end },
+	{ "/forget", order_forget }, { "/ask", order_ask },       { "/blocked", order_blocked },
+	{ "/resume", order_resume }, { "/worker", order_worker },
 };
 
 /* On the coroutine's stack: forget frees all text. */
@@ -251,7 +252,7 @@ static int on_order(void *self, struct bw_req *req)
 /* ---- the bundle ---- */
 
 static const struct bw_context_helper context = { .size = sizeof(context) };
-static const struct bw_servlet control = { .size = sizeof(control), .service = on_order };
+static const struct bw_servlet        control = { .size = sizeof(control), .service = on_order };
 
 static void take_steps(const char *file)
 {
