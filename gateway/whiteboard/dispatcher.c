@@ -341,7 +341,7 @@ static struct dispatch plan(struct bw_req *req, const struct bw_request_dispatch
 	/* There is no path: only filters that name the servlet. */
 	steps = arena_alloc(&req->arena, run.n_steps * sizeof(*steps));
 	for (size_t i = 0; i < run.n_steps; i++)
-		if (reading_filters_name(run.steps[i].filter->reading, d->servlet->reading->name))
+		if (reading_filters_name(run.steps[i].filter->reading, d->servlet->name))
 			steps[n++] = (struct snapshot_step){ run.steps[i].filter, true };
 	run.steps = steps;
 	run.n_steps = n;

@@ -20,7 +20,7 @@ static const struct snapshot_servlet **find_slot(const struct names *t, struct b
 {
 	size_t i = hash_name(name) & t->mask;
 
-	while (t->slots[i] && !bw_str_eq(t->slots[i]->reading->name, name))
+	while (t->slots[i] && !bw_str_eq(t->slots[i]->name, name))
 		i = (i + 1) & t->mask;
 	return &t->slots[i];
 }
@@ -37,7 +37,7 @@ void names_compile(struct names *t, struct arena *a, const struct snapshot_servl
 	t->slots = arena_zalloc(a, slots * sizeof(*t->slots));
 	t->mask = slots - 1;
 	for (size_t i = 0; i < n; i++) {
-		const struct snapshot_servlet **slot = find_slot(t, servlets[i]->reading->name);
+		const struct snapshot_servlet **slot = find_slot(t, servlets[i]->name);
 
 		if (!*slot)
 			*slot = servlets[i];

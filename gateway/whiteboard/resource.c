@@ -13,18 +13,21 @@
 
 #include <base/clock.h>
 #include <base/httpdate.h>
+#include <boardwalk/dispatcher.h>
 #include <files.h>
 
 /* Prefix and path info, joined by one slash. The context's root ("") has the path info "/" in name only. */
 static struct bw_str file_name(struct bw_req *req, struct bw_str prefix)
 {
-	struct bw_str info = req->path_info;
+	struct bw_str info = req->path_info, pattern = req->pattern;
 	char         *name;
 
 	/* An include shows the includer's path values. */
-	if (req->body_only)
-		info = attr_get(req, "jakarta.servlet.include.path_info");
-	else if (req->pattern.n == 0)
+	if (req->included) {
+		info = attr_get(req, BW_ATTR_INCLUDE "path_info");
+		pattern = attr_get(req, BW_ATTR_INCLUDE "mapping");
+	}
+	if (pattern.n == 0)
 		info.n = 0;
 	if (info.n == 0)
 		return prefix;

@@ -51,12 +51,17 @@ Test(resource, the_name_is_prefix_and_path_info)
 
 Test(resource, an_include_looks_for_what_is_included)
 {
-	struct bw_req *req = request("/d/*", "/own");
+	const struct req_target included = { .path = BW_STR("/r/x.txt") };
+	struct bw_req          *req = request("/d/*", "/own");
 
-	req->body_only = true;
+	req->included = &included;
+	attr_set(req, "jakarta.servlet.include.mapping", BW_STR("/r/*"));
 	attr_set(req, "jakarta.servlet.include.path_info", BW_STR("/x.txt"));
 	cr_assert(bw_str_eq(file_name(req, BW_STR("/www")), BW_STR("/www/x.txt")));
 	attr_set(req, "jakarta.servlet.include.path_info", BW_ABSENT);
+	cr_assert(bw_str_eq(file_name(req, BW_STR("/www")), BW_STR("/www")));
+	attr_set(req, "jakarta.servlet.include.path_info", BW_STR("/"));
+	attr_set(req, "jakarta.servlet.include.mapping", BW_STR(""));
 	cr_assert(bw_str_eq(file_name(req, BW_STR("/www")), BW_STR("/www")));
 	end(req);
 }
