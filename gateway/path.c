@@ -12,6 +12,9 @@
  * Tests: tests/unit/gateway/path_test.c over tests/conformance/canonical.rows. */
 #include "path.h"
 
+#include "percent.h"
+
+#include <base/utf8.h>
 #include <boardwalk/err.h>
 #include <string.h>
 #include <strings.h>
@@ -65,46 +68,6 @@ static int scan(struct bw_str path)
 	return segments > MAX_SEGMENTS ? 0 : plain;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The length of the UTF-8 sequence that starts at p, 0 if it is none (RFC 3629: no overlong form, no
- * surrogate, nothing above U+10FFFF). */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-	size_t len;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (n < len)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-static bool is_utf8(const char *p, size_t n)
-{
-	size_t len;
-
-	for (size_t i = 0; i < n; i += len)
-		if ((len = utf8_length((const unsigned char *)p + i, n - i)) == 0)
-			return false;
-	return true;
-}
-
 /* Decodes raw into to (room for raw.n octets). False: not allowed in a path. */
 static bool decode(struct bw_str raw, char *to, size_t *ret_n)
 {
@@ -114,12 +77,7 @@ static bool decode(struct bw_str raw, char *to, size_t *ret_n)
 		int c = (unsigned char)raw.p[i];
 
 		if (c == '%') {
-			int high, low;
-
-			if (raw.n - i < 3 || (high = hex_digit(raw.p[i + 1])) < 0 ||
-			    (low = hex_digit(raw.p[i + 2])) < 0)
-				return false;
-			c = high << 4 | low;
+			c = percent_octet(raw.p + i, raw.n - i);
 			if (c < ' ' || c == 127 || c == '/' || c == '\\')
 				return false;
 			i += 2;
@@ -127,7 +85,7 @@ static bool decode(struct bw_str raw, char *to, size_t *ret_n)
 		to[n++] = (char)c;
 	}
 	*ret_n = n;
-	return is_utf8(to, n);
+	return utf8_ok(to, n);
 }
 
 struct work {
