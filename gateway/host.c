@@ -4,8 +4,12 @@
  * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/whiteboard/bundles_test.c,
  * tests/conformance (whose servlets call through this table). */
 #include "bundles.h"
+#include "cookies.h"
 #include "files.h"
+#include "head.h"
+#include "multipart.h"
 #include "offload.h"
+#include "params.h"
 #include "request.h"
 #include "resolver.h"
 #include "security/security.h"
@@ -199,6 +203,26 @@ const struct bw_host *bundles_host(void)
 		.file_read = file_read,
 		.file_close = file_close,
 		.service_id = service_id,
+		.req_header_values = head_values,
+		.req_header_names = head_names,
+		.req_header_int = head_int,
+		.req_header_date = head_date,
+		.req_url = head_url,
+		.req_attr_names = attr_names,
+		.req_param = params_get,
+		.req_param_values = params_values,
+		.req_param_names = params_names,
+		.req_params = params_all,
+		.req_cookie = cookies_get,
+		.req_cookies = cookies_all,
+		.res_add_cookie = cookies_add,
+		.req_parts = multipart_parts,
+		.req_part = multipart_part,
+		.part_get = multipart_get,
+		.part_header = multipart_header,
+		.part_headers = multipart_headers,
+		.part_size = multipart_size,
+		.part_read = multipart_read,
 	};
 
 	return &host;

@@ -23,6 +23,10 @@ struct http_req; /* libh2o's side; only gateway/http looks inside */
 struct snapshot; /* whiteboard/snapshot.h */
 struct snapshot_context;
 struct dispatch;
+struct parameters;
+struct cookies;
+struct multipart;
+struct upload; /* multipart.h */
 struct bw_res_header {
 	struct bw_str name, value; /* name in lower case */
 };
@@ -48,8 +52,9 @@ struct req_target {
 
 /* The query of a dispatch: its parameters go before the others. On the dispatching stack. */
 struct req_query {
-	const struct req_query *next; /* of the dispatch around it */
-	struct bw_str           query;
+	struct req_query  *next; /* of the dispatch around it */
+	struct bw_str      query;
+	struct parameters *params; /* params.c: as seen inside; NULL: nobody has asked */
 };
 
 struct bw_req {
@@ -113,8 +118,7 @@ struct bw_req {
 	const struct req_target *target;   /* shown instead of the client's; NULL: that is shown */
 	const struct req_target *included; /* what is being included; NULL: nothing is */
 	const struct req_origin *origin;   /* what the client asked for; NULL: what is shown */
-	const struct req_query  *extra;    /* queries of dispatches, the innermost first */
-	unsigned                 extra_changes; /* each makes parsed parameters out of date */
+	struct req_query        *extra;    /* queries of dispatches, the innermost first */
 	struct bw_async         *async;         /* NULL: never started */
 
 	/* identity: security */
@@ -125,6 +129,13 @@ struct bw_req {
 	/* resource: engine */
 	struct bw_resource *resource;
 	struct bw_str       resource_path, selectors, extension, suffix;
+
+	/* parameters, cookies and parts: params.c, cookies.c, multipart.c; read when first asked for */
+	struct parameters   *parameters;
+	struct bw_str        sent_method; /* the client's, while an error page runs as GET; else absent */
+	struct cookies      *cookies;
+	struct multipart    *multipart;
+	const struct upload *upload; /* whiteboard: what the servlet allows; NULL: no multipart */
 
 	struct http_req *http;
 };

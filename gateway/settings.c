@@ -38,7 +38,7 @@ const struct conf_key gateway_keys[] = {
 	KEY("access_log", CONF_STRING, access_log, "\"-\"", 0, 0,
 	    "file of the access log, one line per request; -: standard output, empty: none"),
 	KEY("spool", CONF_STRING, spool, "/var/lib/boardwalk/spool", 0, 0,
-	    "folder for request bodies above 1 MiB, as unlinked files"),
+	    "folder for request bodies above 1 MiB and for their parts, as unlinked files"),
 	KEY("spin_us", CONF_UINT, spin_us, "20", 0, 1000,
 	    "microseconds that a worker polls before it sleeps, after activity"),
 	KEY("max_connections", CONF_UINT, max_connections, "10000", 1, 1000000,
@@ -49,6 +49,10 @@ const struct conf_key gateway_keys[] = {
 	    "about 28 KiB: with 1536, a worker stays below 64 MiB while repo or auth is silent"),
 	KEY("max_body", CONF_SIZE, max_body, "64M", 0, (1ull << 32) - 1,
 	    "largest request body; beyond it 413"),
+	KEY("max_form", CONF_SIZE, max_form, "2M", 0, (1ull << 32) - 1,
+	    "largest form without its files; beyond it 413 where its parameters are asked for"),
+	KEY("max_parameters", CONF_UINT, max_parameters, "10000", 1, 1000000,
+	    "parameters of a request; beyond it 413 where they are asked for"),
 	KEY("max_head", CONF_SIZE, max_head, "32K", 1024, 262144,
 	    "largest request head; beyond it, or beyond 100 fields, 431"),
 	KEY("max_target", CONF_SIZE, max_target, "8K", 256, 131072,
@@ -67,6 +71,8 @@ const struct conf_key gateway_keys[] = {
 	    "as sling.auth.requirements: +/path needs credentials, -/path does not"),
 	KEY("search_path", CONF_STRINGS, search_path, "[/apps/, /libs/]", 0, 0,
 	    "where relative resource types are looked up, in order"),
+	KEY("trace", CONF_BOOL, trace, "false", 0, 0,
+	    "answer TRACE: it shows the client what proxies in front have added"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 const size_t gateway_n_keys = sizeof(gateway_keys) / sizeof(gateway_keys[0]);

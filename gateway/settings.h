@@ -18,12 +18,13 @@ struct gateway_settings {
 	char            *spool;          /* folder for large bodies */
 	uint64_t         spin_us;
 	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
-	uint64_t         max_body, max_head, max_target;
+	uint64_t         max_body, max_head, max_target, max_form, max_parameters;
 	uint64_t         request_timeout_ms, idle_timeout_ms, head_timeout_ms;
 	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
 	char *realm;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	struct conf_list search_path;  /* /apps/, /libs/ */
+	bool  trace;
 	char            *log_level;
 };
 

@@ -15,6 +15,7 @@
 #include "http/loop.h"
 #include "management.h"
 #include "offload.h"
+#include "params.h"
 #include "request.h"
 #include "resolver.h"
 #include "security/security.h"
@@ -23,6 +24,7 @@
 #include "whiteboard/async.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/runtime.h"
+#include "whiteboard/upload.h"
 #include "whiteboard/whiteboard.h"
 
 #include <base/fatal.h>
@@ -133,7 +135,7 @@ static void filter_calls(void)
 		"readlink",  "getdents64", "uname",      "getuid",     "geteuid",  "getgid",
 		"getegid",   "sendmmsg",   "recvmmsg",   "socketpair", "eventfd2", "pipe2",
 		"dup",       "dup3",       "ioctl",      "sysinfo",    "bind",     "preadv2",
-		NULL,
+		"mkdir",     "mkdirat",    NULL,
 	};
 	static const char *const kill_for[] = { "execve", "execveat", "fork",
 		                                "vfork",  "ptrace",   NULL };
@@ -182,6 +184,9 @@ int worker_run(const struct worker *w)
 	registry = registry_new();
 	security_init(registry, s);
 	runtime_init(s->listen);
+	params_init(s->max_parameters, s->max_form);
+	servlet_init(s->trace);
+	upload_init(s->spool);
 	whiteboard_init(registry);
 	if (s->engine)
 		engine_init(registry, s);
@@ -206,6 +211,7 @@ int worker_run(const struct worker *w)
 		engine_done();
 	whiteboard_done();
 	runtime_done();
+	upload_done();
 	security_done();
 	registry_free(registry);
 	async_done();

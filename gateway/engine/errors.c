@@ -143,12 +143,14 @@ static int call_handler(struct bw_req *req, struct mount_servlet *m)
 	enum bw_dispatcher dispatcher = req->dispatcher;
 	int                rc;
 
+	req->sent_method = method;
 	req->method = BW_STR("GET");
 	req->dispatcher = BW_ERROR;
 	mount_servlet_ref(m);
 	rc = servlet_call(m->type, m->object, req);
 	mount_servlet_unref(m);
 	req->method = method;
+	req->sent_method = BW_ABSENT;
 	req->dispatcher = dispatcher;
 	return rc;
 }

@@ -47,3 +47,29 @@ void attr_pop(struct bw_req *req, const struct req_attr *block, size_t n)
 {
 	req->attrs = block[n - 1].next;
 }
+
+/* Is it what attr_get would find? */
+static bool is_visible(const struct bw_req *req, const struct req_attr *attr)
+{
+	const struct req_attr *a = req->attrs;
+
+	while (!bw_str_eq(a->name, attr->name))
+		a = a->next;
+	return a == attr && attr->value.p;
+}
+
+size_t attr_names(struct bw_req *req, const struct bw_str **ret_names)
+{
+	struct bw_str *names;
+	size_t         n = 0;
+
+	for (const struct req_attr *a = req->attrs; a; a = a->next)
+		n++;
+	names = arena_alloc(&req->arena, (n + 1) * sizeof(*names));
+	n = 0;
+	for (const struct req_attr *a = req->attrs; a; a = a->next)
+		if (is_visible(req, a))
+			names[n++] = a->name;
+	*ret_names = names;
+	return n;
+}

@@ -14,3 +14,5 @@ int attr_set(struct bw_req *req, const char *name, struct bw_str value);
  * of the same names, until attr_pop with the same block; in brackets. An absent value hides, too. */
 void attr_push(struct bw_req *req, struct req_attr *block, size_t n);
 void attr_pop(struct bw_req *req, const struct req_attr *block, size_t n);
+/* Their names, as a list in the request's arena; how many. */
+size_t attr_names(struct bw_req *req, const struct bw_str **ret_names);

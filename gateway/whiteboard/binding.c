@@ -4,6 +4,8 @@
  * Logs: an init that failed. Tests: tests/conformance (E). */
 #include "listener.h"
 
+#include "upload.h"
+
 #include <base/fatal.h>
 #include <base/log.h>
 #include <mark.h>
@@ -101,6 +103,9 @@ static void take_object(struct binding *b)
 	}
 	if (b->kind == READING_RESOURCE)
 		return;
+	b->failure = upload_bind(b->reading, &b->upload);
+	if (b->failure != FAILURE_NONE)
+		return;
 	b->self = o->make ? o->make(o->self, b->reading->bundle) : o->self;
 	if (o->make && !b->self) {
 		b->failure = FAILURE_NOT_GETTABLE;
@@ -182,6 +187,7 @@ void binding_unref(struct binding *b)
 	*at = b->next;
 	if (b->reading->retired && !b->reading->bindings)
 		forget_retired(b->reading);
+	upload_free(b->upload);
 	helper_unref(b->helper);
 	context_unref(b->context);
 	reading_unref(b->reading);

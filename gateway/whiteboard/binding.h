@@ -19,6 +19,7 @@ struct binding {
 	void              *self;
 	enum failure_code  failure;      /* FAILURE_NONE: initialised */
 	struct binding    *next_staying; /* of the context (listener.c) */
+	struct upload     *upload;       /* heap; NULL: takes no multipart bodies */
 };
 
 /* The one that exists, not referenced anew; NULL. */

@@ -405,6 +405,7 @@ static void bind_servlet(struct build *b, struct reading *r)
 	servlet->type = reading_type(r);
 	servlet->self = binding->self;
 	servlet->async = r->async;
+	servlet->upload = binding->upload;
 	*b->c->last_servlet = servlet;
 	b->c->last_servlet = &servlet->next;
 	if (as_servlet && r->named)

@@ -167,6 +167,7 @@ int dispatch_begin(struct dispatch *d, struct bw_req *req, bool *ret_admitted)
 
 	d->outer = req->whiteboard;
 	req->whiteboard = d;
+	req->upload = d->servlet->upload;
 	err = admit(req, d->servlet->helper);
 	*ret_admitted = err == BW_OK;
 	if (err == BW_OK)
@@ -186,6 +187,8 @@ int dispatch_serve(struct dispatch *d, struct bw_req *req)
 	if (admitted)
 		dispatch_finish(d->servlet->helper, req);
 	req->whiteboard = d->outer;
+	if (d->outer)
+		req->upload = d->outer->servlet->upload;
 	return err;
 }
 

@@ -233,7 +233,7 @@ struct bw_request_dispatcher *dispatcher_of_self(struct bw_req *req)
 /* What a dispatch changes, and what it puts in its place, for as long as it lasts. */
 struct frame {
 	const struct req_target *target, *included;
-	const struct req_query  *extra;
+	struct req_query        *extra;
 	const struct req_origin *origin;
 	struct path_values       values;
 	enum bw_dispatcher       type;
@@ -273,7 +273,6 @@ static void leave(struct bw_req *req, const struct frame *f)
 {
 	if (f->pushed)
 		attr_pop(req, f->attributes, ORIGIN_VALUES);
-	req->extra_changes += req->extra != f->extra;
 	req->target = f->target;
 	req->included = f->included;
 	req->extra = f->extra;
@@ -305,9 +304,8 @@ static void push_query(struct bw_req *req, struct frame *f, struct bw_str query)
 {
 	if (!query.p)
 		return;
-	f->own_query = (struct req_query){ req->extra, query };
+	f->own_query = (struct req_query){ .next = req->extra, .query = query };
 	req->extra = &f->own_query;
-	req->extra_changes++;
 }
 
 /* The getters show the target; the first dispatch of this kind keeps what they showed before. */

@@ -87,6 +87,7 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 	snapshot_contains(c, req->path, &rest);
 	fault_set_attributes(req, f, servlet_name ? *servlet_name : BW_ABSENT);
 	req->dispatcher = BW_ERROR;
+	req->sent_method = method;
 	req->method = BW_STR("GET");
 	req->context = c->context;
 	req->context_path = c->path;
@@ -100,6 +101,7 @@ static bool answer_with_page(struct bw_req *req, const struct snapshot_context *
 		response_header(req, "retry-after", BW_STR("1"), true);
 	err = run_page(req, page);
 	req->method = method;
+	req->sent_method = BW_ABSENT;
 	if (err == BW_OK && req->error_status == 0)
 		return true;
 	if (req->committed)
@@ -130,10 +132,14 @@ static bool is_worth_a_line(const struct fault *f)
 static void log_fault(const struct bw_req *req, const struct snapshot_servlet *servlet,
                       const struct fault *f)
 {
-	if (!is_worth_a_line(f))
-		return;
-	log_warning(req->id, "%s failed: %s%s%s", servlet ? servlet->note : "whiteboard", f->name.p,
-	            f->text.p ? ": " : "", f->text.p ? f->text.p : "");
+	const char *who = servlet ? servlet->note : "whiteboard";
+	const char *text = f->text.p ? f->text.p : "";
+
+	if (f->status < 500) /* the client's mistake, which it can make as often as it likes */
+		log_info(req->id, "%s refused: %s: %s", who, f->name.p, text);
+	else if (is_worth_a_line(f))
+		log_warning(req->id, "%s failed: %s%s%s", who, f->name.p, f->text.p ? ": " : "",
+		            text);
 }
 
 static void answer(struct bw_req *req, const struct snapshot_context *c,

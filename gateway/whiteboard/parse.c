@@ -6,7 +6,9 @@
 #include "filter.h"
 #include "listener.h"
 #include "props.h"
+#include "reading.h"
 #include "runtime.h"
+#include "upload.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -268,6 +270,8 @@ static void read_servlet(struct reading *r)
 	make_note(r);
 	read_error_pages(r);
 	r->async = get_bool(r, BW_SERVLET_ASYNC);
+	if (!upload_read(r))
+		r->invalid |= r->kinds;
 	if (!r->named && r->n_patterns + r->n_codes + r->n_error_names == 0 && !r->all_4xx &&
 	    !r->all_5xx)
 		r->invalid = r->kinds; /* what made it a candidate is of the wrong type */
@@ -373,7 +377,7 @@ static bool is_usable(const struct bw_service *s)
 
 	if (service_is(s, BW_SERVLET)) {
 		kinds++;
-		least = sizeof(struct bw_servlet);
+		least = offsetof(struct bw_servlet, last_modified);
 	}
 	if (service_is(s, BW_FILTER)) {
 		kinds++;

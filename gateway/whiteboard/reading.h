@@ -30,6 +30,8 @@ enum failure_code {
 	FAILURE_INIT = 4,
 	FAILURE_NOT_GETTABLE = 5,
 	FAILURE_VALIDATION = 6,
+	FAILURE_DEFAULT_DENIED = 9,   /* the default folder for parts cannot be written */
+	FAILURE_LOCATION_DENIED = 11, /* the folder that was named cannot */
 };
 
 struct init_param {
@@ -39,6 +41,14 @@ struct init_param {
 struct filter_regex {
 	const char *text;
 	void       *code; /* pcre2_code */
+};
+
+/* multipart.* of a servlet; all zero if it does not take multipart bodies. */
+struct reading_upload {
+	bool          enabled;
+	int32_t       threshold; /* octets */
+	int64_t       max_file_size, max_request_size, max_file_count; /* -1: unlimited */
+	struct bw_str location; /* as registered; absent: the default folder */
 };
 
 #define READING_CODE_MIN 400
@@ -83,6 +93,8 @@ struct reading {
 	bool           async; /* asyncSupported of a servlet or filter */
 	struct bw_str *error_names;
 	size_t         n_error_names;
+
+	struct reading_upload upload;
 
 	/* What exists because of it, not referenced; also what only an older snapshot holds. */
 	struct binding    *bindings;

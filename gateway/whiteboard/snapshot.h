@@ -50,6 +50,7 @@ struct snapshot_servlet {
 	size_t                         n_patterns;
 	bool                           async;                /* servlet.asyncSupported */
 	struct snapshot_chain          chains[BW_ERROR + 1]; /* by enum bw_dispatcher */
+	const struct upload           *upload;   /* NULL: takes no multipart bodies */
 };
 
 struct snapshot_pattern {

@@ -13,6 +13,8 @@ void whiteboard_serve(struct bw_req *req);
 /* bw_chain_next: BW_ESTATE the second time. */
 int whiteboard_chain_next(struct bw_chain *chain, struct bw_req *req);
 
+/* Is TRACE answered? Off until this is called with true: it shows what proxies in front added. */
+void servlet_init(bool trace);
 /* Calls a servlet: service, or the method table with the HttpServlet defaults (whiteboard.md 13).
  * Used by the whiteboard and by the engine. */
 int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req);

@@ -11,6 +11,7 @@
 #include <boardwalk/context.h>
 #include <boardwalk/err.h>
 #include <boardwalk/listener.h>
+#include <boardwalk/multipart.h>
 #include <boardwalk/request.h>
 #include <boardwalk/resolver.h>
 #include <boardwalk/service.h>
@@ -118,6 +119,30 @@ struct bw_host {
 	void (*file_close)(struct bw_file *file);
 
 	int64_t (*service_id)(const struct bw_service *s);
+
+	/* What a request brings: form.h. */
+	size_t (*req_header_values)(struct bw_req *req, const char *name,
+	                            const struct bw_str **ret_values);
+	size_t (*req_header_names)(struct bw_req *req, const struct bw_str **ret_names);
+	int (*req_header_int)(const struct bw_req *req, const char *name, int64_t *ret);
+	int (*req_header_date)(const struct bw_req *req, const char *name, int64_t *ret_ms);
+	struct bw_str (*req_url)(struct bw_req *req);
+	size_t (*req_attr_names)(struct bw_req *req, const struct bw_str **ret_names);
+	int (*req_param)(struct bw_req *req, const char *name, struct bw_str *ret_value);
+	int (*req_param_values)(struct bw_req *req, const char *name,
+	                        const struct bw_str **ret_values, size_t *ret_n);
+	int (*req_param_names)(struct bw_req *req, const struct bw_str **ret_names, size_t *ret_n);
+	int (*req_params)(struct bw_req *req, const struct bw_pair **ret_params, size_t *ret_n);
+	int (*req_cookie)(struct bw_req *req, const char *name, struct bw_str *ret_value);
+	int (*req_cookies)(struct bw_req *req, const struct bw_pair **ret_cookies, size_t *ret_n);
+	int (*res_add_cookie)(struct bw_req *req, const struct bw_cookie *cookie);
+	int (*req_parts)(struct bw_req *req, struct bw_part *const **ret_parts, size_t *ret_n);
+	int (*req_part)(struct bw_req *req, const char *name, struct bw_part **ret_part);
+	struct bw_str (*part_get)(const struct bw_part *part, enum bw_part_field field);
+	struct bw_str (*part_header)(const struct bw_part *part, const char *name);
+	size_t (*part_headers)(const struct bw_part *part, const struct bw_pair **ret_headers);
+	uint64_t (*part_size)(const struct bw_part *part);
+	int (*part_read)(struct bw_part *part, uint64_t offset, void *buf, size_t n, size_t *ret_n);
 };
 
 struct bw_bundle_descriptor {

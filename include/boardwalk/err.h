@@ -2,7 +2,8 @@
  *
  * Every call of the API returns BW_OK, sometimes BW_DECLINED, or one of these negative values. The
  * name is what an error page is chosen by (its parents are found by cutting the last part); the
- * status is what a client sees when nobody handles the error. The log, the error page and the
+ * status is what a client sees when nobody handles the error: 500, but where the fault is the client's
+ * (400, 413) or passes by itself (503, 504). The log, the error page and the
  * FAILED message between the processes all read this map. A bundle's own errors have no number:
  * they are a dotted name given to bw_req_fail(). */
 #pragma once
@@ -30,7 +31,11 @@
 	X(BW_ETOOBIG,     -16, "bw.error.toobig",          500, "too large") \
 	X(BW_EEXIST,      -17, "bw.error.exists",          500, "exists already") \
 	X(BW_ECYCLE,      -18, "bw.error.cycle",           500, "cycle") \
-	X(BW_ESERVLET,    -19, "bw.error.servlet",         500, "the servlet failed")
+	X(BW_ESERVLET,    -19, "bw.error.servlet",         500, "the servlet failed") \
+	X(BW_ESYNTAX,     -20, "bw.error.syntax",          400, "malformed request") \
+	X(BW_EFORMSIZE,   -21, "bw.error.form.size",       413, "the form is over its limits") \
+	X(BW_EPARTSYNTAX, -22, "bw.error.multipart.syntax",400, "malformed multipart body") \
+	X(BW_EPARTSIZE,   -23, "bw.error.multipart.size",  413, "the multipart body is over its limits")
 
 enum bw_err {
 #define X(constant, value, name, status, text) constant = value,

@@ -33,3 +33,18 @@ enum bw_req_field {
 	BW_REQ_EXTENSION,
 	BW_REQ_SUFFIX,
 };
+
+enum bw_same_site { BW_SAME_SITE_LAX, BW_SAME_SITE_STRICT, BW_SAME_SITE_NONE };
+
+/* A cookie to be given to the client; start from bw_cookie() of form.h, which sets the defaults. */
+struct bw_cookie {
+	size_t        size; /* = sizeof(struct bw_cookie): later versions only append */
+	const char   *name;
+	struct bw_str value;  /* absent: empty */
+	const char   *path;   /* NULL: the client takes the folder of the request's path */
+	const char   *domain; /* NULL: for this host alone */
+	int64_t       max_age_s; /* below 0: until the browser ends; 0: forget it */
+	bool          secure;    /* over https only; set by itself if the request came that way */
+	bool          http_only; /* not for scripts */
+	enum bw_same_site same_site;
+};

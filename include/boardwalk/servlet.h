@@ -30,6 +30,13 @@ struct bw_servlet {
 	int (*patch)(void *self, struct bw_req *req);
 	int (*delete)(void *self, struct bw_req *req);
 	int (*options)(void *self, struct bw_req *req);
+	/* Of a table: when what GET would answer was changed last, in milliseconds since 1970; below 0 if
+	 * that is not known. It becomes Last-Modified, unless that is set, and answers If-Modified-Since
+	 * of GET and HEAD with 304, without a call of get or head. NULL: never known. */
+	int64_t (*last_modified)(void *self, struct bw_req *req);
+	/* Called only where the setting gateway.trace is on; NULL: the request comes back as message/http,
+	 * without what identifies the client. */
+	int (*trace)(void *self, struct bw_req *req);
 };
 
 struct bw_filter {

@@ -24,6 +24,11 @@ struct bw_str {
 	size_t      n;
 };
 
+/* A name and what it stands for: a parameter, a cookie, a header line. */
+struct bw_pair {
+	struct bw_str name, value;
+};
+
 /* A string literal as struct bw_str. */
 #define BW_STR(literal) ((struct bw_str){ "" literal, sizeof(literal) - 1 })
 #define BW_ABSENT       ((struct bw_str){ NULL, 0 })

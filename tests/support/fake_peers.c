@@ -1,5 +1,5 @@
 /* The entries of the host table that need auth, repo or a thread, for programs that have none of them:
- * each says that it is not there. */
+ * each but offload_run says that it is not there. */
 #include <gateway/offload.h>
 #include <gateway/resolver.h>
 #include <gateway/security/security.h>
@@ -71,12 +71,12 @@ int resource_property(struct bw_resource *res, const char *name, size_t index,
 	return BW_ENOTFOUND;
 }
 
+/* There is no thread; the job is done all the same. */
 int offload_run(struct bw_req *req, void (*job)(void *arg), void *arg)
 {
 	(void)req;
-	(void)job;
-	(void)arg;
-	return BW_EUNSUPPORTED;
+	job(arg);
+	return BW_OK;
 }
 
 /* Weak: a test may have a sleep of its own. */

@@ -435,13 +435,20 @@ Test(snapshot, an_object_registered_again_waits_for_its_end)
 	cr_assert(eq(int, t.object.alive, 0));
 }
 
-/* An object that cannot say which type table it hands over, or hands over one that is too short. */
+/* An object that cannot say which type table it hands over, or hands over one that is too short; that of
+ * the first version is long enough. */
 Test(snapshot, a_type_that_cannot_be_used_fails)
 {
-	static const struct bw_servlet short_type = { .size = sizeof(short_type) - 1 };
+	static const struct bw_servlet short_type = {
+		.size = offsetof(struct bw_servlet, last_modified) - 1
+	};
+	static const struct bw_servlet first_type = {
+		.size = offsetof(struct bw_servlet, last_modified)
+	};
 	const char *const              two[] = { BW_SERVLET, BW_FILTER, NULL };
 	const char *const              one[] = { BW_SERVLET, NULL };
-	struct bw_service_object       fine = { .type = &servlet }, cut = { .type = &short_type };
+	struct bw_service_object       fine = { .type = &servlet }, cut = { .type = &short_type },
+				 first = { .type = &first_type };
 	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/a") };
 
 	begin();
@@ -451,5 +458,8 @@ Test(snapshot, a_type_that_cannot_be_used_fails)
 	cr_assert(eq(int, snapshot_current()->failures[0].code, FAILURE_VALIDATION));
 	cr_assert(eq(int, snapshot_current()->failures[1].code, FAILURE_VALIDATION));
 	cr_assert(eq(sz, snapshot_current()->n_bindings, 0));
+	registry_register(registry, NULL, one, &first, props, 1, NULL);
+	cr_assert(eq(sz, snapshot_current()->n_failures, 2));
+	cr_assert(eq(sz, snapshot_current()->n_bindings, 1));
 	end();
 }
