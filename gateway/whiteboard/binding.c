@@ -103,7 +103,7 @@ static void take_object(struct binding *b)
 	}
 	if (b->kind == READING_RESOURCE)
 		return;
-	b->failure = upload_bind(b->reading, &b->upload);
+	b->failure = upload_bind(b->reading, b->context, &b->upload);
 	if (b->failure != FAILURE_NONE)
 		return;
 	b->self = o->make ? o->make(o->self, b->reading->bundle) : o->self;

@@ -1,7 +1,8 @@
 /* Multipart settings of a servlet: read from its properties, and held against the folder when it is
  * bound.
  *
- *    location absent, ""   the default folder
+ *    location absent, ""   the default folder: the context's attribute jakarta.servlet.context.tempdir,
+ *                          else the server's own
  *    /somewhere            that folder, which must be there
  *    up                    <default>/up, made if it is not there
  *
@@ -23,6 +24,7 @@
 #define PREFIX            "osgi.http.whiteboard.servlet.multipart."
 #define DEFAULT_THRESHOLD 10240
 #define DEFAULT_COUNT     50
+#define ATTR_TEMPDIR      "jakarta.servlet.context.tempdir"
 
 static char *default_folder;
 
@@ -115,21 +117,28 @@ static bool climbs(const char *path)
 	return false;
 }
 
-/* The folder that r names, on the heap; NULL if there is none to be had. */
-static char *folder_of(const struct reading *r)
+static const char *default_of(const struct bw_context *c)
 {
-	const char *location = r->upload.location.p;
+	const struct bw_value *v = attrs_find(&c->attrs, ATTR_TEMPDIR);
+
+	return v && v->type == BW_VALUE_STRING && !v->is_list ? v->u.string.p : default_folder;
+}
+
+/* The folder that r names, on the heap; NULL if there is none to be had. */
+static char *folder_of(const struct reading *r, const struct bw_context *c)
+{
+	const char *location = r->upload.location.p, *above = default_of(c);
 	char       *path;
 
 	if (location && location[0] == '/')
 		return xstrdup(location);
-	if (!default_folder)
+	if (!above)
 		return NULL;
 	if (!location)
-		return xstrdup(default_folder);
+		return xstrdup(above);
 	if (climbs(location))
 		return NULL;
-	path = xasprintf("%s/%s", default_folder, location);
+	path = xasprintf("%s/%s", above, location);
 	mkdir(path, 0700); /* what has become of it is seen below */
 	return path;
 }
@@ -148,7 +157,8 @@ static const char *why_unusable(const char *folder)
 	return access(folder, W_OK | X_OK) != 0 ? strerror(errno) : NULL;
 }
 
-enum failure_code upload_bind(const struct reading *r, struct upload **ret)
+enum failure_code upload_bind(const struct reading *r, const struct bw_context *c,
+                              struct upload **ret)
 {
 	char          *folder;
 	const char    *why;
@@ -157,7 +167,7 @@ enum failure_code upload_bind(const struct reading *r, struct upload **ret)
 	*ret = NULL;
 	if (!r->upload.enabled)
 		return FAILURE_NONE;
-	folder = folder_of(r);
+	folder = folder_of(r, c);
 	why = why_unusable(folder);
 	if (why) {
 		log_warning(0, "%s is left out: multipart folder %s: %s", r->name.p,
