@@ -35,7 +35,7 @@ static int run_from(struct dispatch *d, struct bw_req *req, size_t i)
 		const struct snapshot_filter *f = d->steps[i].filter;
 		struct bw_chain chain = { .dispatch = d, .next = i + 1, .note = f->note };
 
-		if (!d->steps[i].always && !reading_filters(f->reading, d->path, d->servlet->name))
+		if (!snapshot_step_runs(&d->steps[i], d->path, d->servlet->name))
 			continue;
 		d->sync |= !f->async;
 		note(req, f->note);

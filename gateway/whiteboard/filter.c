@@ -64,20 +64,26 @@ void filter_free(struct reading *r)
 	free(r->regexes);
 }
 
+static const char *const dispatchers[] = { [BW_REQUEST] = "REQUEST",
+	                                   [BW_FORWARD] = "FORWARD",
+	                                   [BW_INCLUDE] = "INCLUDE",
+	                                   [BW_ASYNC] = "ASYNC",
+	                                   [BW_ERROR] = "ERROR" };
+
+const char *filter_dispatcher_name(enum bw_dispatcher type)
+{
+	return dispatchers[type];
+}
+
 bool filter_dispatchers(const struct bw_str *words, size_t n, unsigned *ret)
 {
-	static const char *const names[] = { [BW_REQUEST] = "REQUEST",
-		                             [BW_FORWARD] = "FORWARD",
-		                             [BW_INCLUDE] = "INCLUDE",
-		                             [BW_ASYNC] = "ASYNC",
-		                             [BW_ERROR] = "ERROR" };
-	unsigned                 set = 0;
+	unsigned set = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned bit = 0;
 
-		for (unsigned k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (strcasecmp(words[i].p, names[k]) == 0)
+		for (unsigned k = 0; k < sizeof(dispatchers) / sizeof(*dispatchers); k++)
+			if (strcasecmp(words[i].p, dispatchers[k]) == 0)
 				bit = 1u << k;
 		if (!bit)
 			return false;

@@ -6,4 +6,6 @@
 bool filter_compile(struct reading *r, const struct bw_str *texts, size_t n);
 /* The set of dispatcher words, REQUEST if there is none. False: an unknown word. */
 bool filter_dispatchers(const struct bw_str *words, size_t n, unsigned *ret);
-void filter_free(struct reading *r);
+/* "REQUEST" ... */
+const char *filter_dispatcher_name(enum bw_dispatcher type);
+void        filter_free(struct reading *r);

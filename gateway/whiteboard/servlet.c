@@ -197,3 +197,12 @@ int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req)
 		return set_allow(type, req);
 	return not_allowed(type, req);
 }
+
+int servlet_refuses(const struct bw_servlet *type, struct bw_str method)
+{
+	bool known;
+
+	if (type->service || find_method(type, method, &known) || is(method, "OPTIONS"))
+		return 0;
+	return known ? 405 : 501;
+}

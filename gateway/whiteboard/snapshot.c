@@ -47,7 +47,7 @@ void snapshot_unref(struct snapshot *s)
 	if (!s || --s->refs > 0)
 		return;
 	for (size_t i = s->n_bindings; i > 0; i--) {
-		if (s->bindings[i - 1]->reading->kinds & READING_LISTENER)
+		if (s->bindings[i - 1]->kind == READING_LISTENER)
 			continue;
 		binding_unref(s->bindings[i - 1]);
 		s->bindings[i - 1] = NULL;

@@ -36,6 +36,13 @@ struct snapshot_chain {
 	size_t                n;
 };
 
+/* Does it run for that path inside the context, and a servlet of that name (absent: it has none)? */
+static inline bool snapshot_step_runs(const struct snapshot_step *step, struct bw_str path,
+                                      struct bw_str name)
+{
+	return step->always || reading_filters(step->filter->reading, path, name);
+}
+
 /* A servlet; or a resource, which is served by a servlet of our own (resource.c) and has no name. */
 struct snapshot_servlet {
 	const struct snapshot_context *context;
@@ -74,8 +81,8 @@ struct snapshot_context {
 	size_t                   n_filters;
 	struct snapshot_servlet *servlets, **last_servlet; /* error pages among them */
 	struct snapshot_servlet *resources, **last_resource;
-	unsigned                 dispatchers;              /* of all its filters together */
-	struct names             names;                    /* of the servlets that were given one */
+	unsigned                 dispatchers; /* of all its filters together */
+	struct names             names;       /* of the servlets that were given one */
 	/* Error pages, by status - READING_CODE_MIN (NULL if there are none), and by name. */
 	const struct snapshot_servlet **codes;
 	bool                        class_taken[2]; /* 4xx, 5xx: a page for all of it is there */

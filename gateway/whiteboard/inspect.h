@@ -1,0 +1,13 @@
+/* inspect.h - looking inside: the whiteboard's records, and who would answer a request (OSGi 140.9).
+ *
+ * Both are written from one snapshot, the current one, and refer to nothing afterwards. Records and
+ * fields have OSGi's names (RuntimeDTO, ServletDTO ...); a failed one has the name of its code, too, and
+ * each that comes from a service the bundle's name. */
+#pragma once
+#include <base/buf.h>
+
+/* Everything: RuntimeDTO. */
+void inspect_whiteboard(struct buf *json);
+/* Who would answer that method and target (as in a request line), what would run, and why each other
+ * candidate would not: RequestInfoDTO and more. BW_EINVAL: the target is none; the object says 400. */
+int inspect_route(const char *method, const char *target, struct buf *json);
