@@ -1,5 +1,5 @@
-/* management.c - /health/live, /health/ready and /metrics, on a listener of their own, so that on the
- * public one these are paths like any other.
+/* management.c - /health/live, /health/ready and /metrics, and what others add (console.c), on a listener
+ * of their own, so that on the public one these are paths like any other.
  *
  * live: the loop turns, or nobody would answer. ready: a handle was minted and a resource read within the
  * last second; the first to ask makes the probe, who comes meanwhile waits for its result.
@@ -13,10 +13,18 @@
 #include "request.h"
 #include "shared.h"
 
+#include <base/fatal.h>
 #include <stdlib.h>
 
 #define REMEMBER_US      1000000u
 #define REMEMBER_AWAY_US 20000u /* whoever waits to be ready shall not wait for us */
+
+enum { PAGES_MAX = 8 };
+
+struct page {
+	struct bw_str   path;
+	management_page serve;
+};
 
 struct waiter {
 	struct req_wait wait;
@@ -32,6 +40,8 @@ static struct {
 	const char          *away;
 	struct waiter       *waiters;
 	struct loop_timer    wake;
+	struct page          pages[PAGES_MAX];
+	size_t               n_pages;
 } state;
 
 /* ---- ready ----------------------------------------------------------------------------------- */
@@ -221,14 +231,12 @@ static void serve_metrics(struct bw_req *req)
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static const struct {
-	struct bw_str path;
-	void (*serve)(struct bw_req *req);
-} pages[] = {
-	{ { "/health/live", 12 }, serve_live },
-	{ { "/health/ready", 13 }, serve_ready },
-	{ { "/metrics", 8 }, serve_metrics },
-};
+void management_add(struct bw_str path, management_page serve)
+{
+	if (state.n_pages == PAGES_MAX)
+		fatalx("management: too many pages");
+	state.pages[state.n_pages++] = (struct page){ path, serve };
+}
 
 void management_init(const struct shared *shared, management_probe probe)
 {
@@ -236,16 +244,19 @@ void management_init(const struct shared *shared, management_probe probe)
 	state.shared = shared;
 	state.probe = probe;
 	state.wake.on_due = on_wake;
+	management_add(BW_STR("/health/live"), serve_live);
+	management_add(BW_STR("/health/ready"), serve_ready);
+	management_add(BW_STR("/metrics"), serve_metrics);
 }
 
 void management_serve(struct bw_req *req)
 {
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-		if (!bw_str_eq(req->path, pages[i].path))
+	for (size_t i = 0; i < state.n_pages; i++) {
+		if (!bw_str_eq(req->path, state.pages[i].path))
 			continue;
 		if (bw_str_eq(req->method, BW_STR("GET")) ||
 		    bw_str_eq(req->method, BW_STR("HEAD"))) {
-			pages[i].serve(req);
+			state.pages[i].serve(req);
 			return;
 		}
 		response_header(req, "allow", BW_STR("GET, HEAD"), true);

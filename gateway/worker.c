@@ -8,6 +8,7 @@
 
 #include "ask.h"
 #include "bundles.h"
+#include "console.h"
 #include "crash_limits.h"
 #include "engine/engine.h"
 #include "fiber.h"
@@ -191,6 +192,7 @@ int worker_run(const struct worker *w)
 	if (s->engine)
 		engine_init(registry, s);
 	management_init(w->shared, probe);
+	console_init();
 	ask_init(s, counters);
 	bundles_init(registry, counters, s->bundle_drain_ms);
 	bundles_on_work(on_bundle_work);

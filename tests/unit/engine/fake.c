@@ -153,6 +153,9 @@ int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *r
 {
 	struct node *node = find(path.p, path.n);
 
+	fake.asked_repo++;
+	if (fake.repo != BW_OK)
+		return fake.repo;
 	if (node == NULL)
 		return BW_ENOTFOUND;
 	make_record(r, node, ret);
