@@ -10,6 +10,7 @@
  *
  * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
 #include "actions.h"
+#include "dispatching.h"
 
 #include <stdlib.h>
 
@@ -128,7 +129,7 @@ static const struct word common_words[] = {
 	{ NULL, NULL },
 };
 
-static const struct word *const tables[] = { common_words };
+static const struct word *const tables[] = { common_words, dispatching_words };
 
 static const struct word *find_word(const char *name)
 {

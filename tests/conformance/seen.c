@@ -1,5 +1,5 @@
 /* What the last servlet of a request saw: its path values, who is there, which kind of dispatch, the
- * error attributes. The runner asks for it by the request's id, which every answer carries.
+ * attributes of errors and dispatches. The runner asks for it by the request's id, which every answer carries.
  * Tests: every row file. */
 #include "things.h"
 
@@ -33,6 +33,11 @@ static const struct {
 static const char *const error_attributes[] = { "status_code",  "message",       "request_uri",
 	                                        "query_string", "method",        "servlet_name",
 	                                        "exception",    "exception_type" };
+
+/* Of a forward, an include, an asynchronous dispatch. */
+static const char *const families[] = { "forward", "include", "async" };
+static const char *const dispatch_attributes[] = { "request_uri", "context_path", "servlet_path",
+	                                           "path_info",   "query_string", "mapping" };
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
@@ -115,6 +120,15 @@ static const char *kind_of(struct bw_str pattern)
 	return pattern.p[pattern.n - 1] == '*' ? "PATH" : "EXACT";
 }
 
+/* "error.method" for the attribute jakarta.servlet.error.method. */
+static void see_attribute(struct bw_req *req, const char *family, const char *attribute)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "jakarta.servlet.%s.%s", family, attribute);
+	see_value(req, name + strlen("jakarta.servlet."), bw_req_attr(req, name).p);
+}
+
 void see(struct bw_req *req)
 {
 	static const char *const types[] = { "REQUEST", "FORWARD", "INCLUDE", "ASYNC", "ERROR" };
@@ -123,10 +137,9 @@ void see(struct bw_req *req)
 		see_value(req, fields[i].key, bw_req_get(req, fields[i].field).p);
 	see_value(req, "kind", kind_of(bw_req_get(req, BW_REQ_PATTERN)));
 	see_value(req, "type", types[bw_req_dispatcher(req)]);
-	for (size_t i = 0; i < LENGTH(error_attributes); i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "jakarta.servlet.error.%s", error_attributes[i]);
-		see_value(req, name + strlen("jakarta.servlet."), bw_req_attr(req, name).p);
-	}
+	for (size_t i = 0; i < LENGTH(error_attributes); i++)
+		see_attribute(req, "error", error_attributes[i]);
+	for (size_t i = 0; i < LENGTH(families); i++)
+		for (size_t k = 0; k < LENGTH(dispatch_attributes); k++)
+			see_attribute(req, families[i], dispatch_attributes[k]);
 }

@@ -10,12 +10,14 @@
 #include <gateway/fiber.h>
 #include <gateway/path.h>
 #include <gateway/request.h>
+#include <gateway/whiteboard/async.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/whiteboard.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <tests/support/fake_loop.h>
 
 const struct bw_host *bw_host; /* as BW_BUNDLE defines it */
 
@@ -110,10 +112,15 @@ static void on_stop(struct bw_req *req)
 	request_release(req); /* the fiber's */
 }
 
-/* Takes what a flush waits for, until the request is complete or blocked. */
+/* Takes what a flush waits for, and turns the loop for what is asynchronous, until the request is complete
+ * or blocked. */
 static void pump(struct answer *a)
 {
-	while (a->req && a->req->state == REQ_PARKED && a->req->flush) {
+	while (a->req && a->req->state == REQ_PARKED && (a->req->flush || a->req->unhurried)) {
+		if (a->req->unhurried) {
+			fake_loop_turn(1000);
+			continue;
+		}
 		append_body(a);
 		request_wake(a->req);
 	}
@@ -235,6 +242,7 @@ void world_start(unsigned n_workers)
 		fatalx("this process is one worker");
 	fiber_pool_init(64);
 	request_on_stop(on_stop);
+	async_init();
 	bw_host = bundles_host();
 }
 
@@ -257,6 +265,7 @@ void world_go_on(struct words steps)
 void world_done(void)
 {
 	end_server();
+	async_done();
 	request_pool_done();
 	fiber_pool_done();
 	things_forget();
