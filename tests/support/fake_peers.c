@@ -71,15 +71,14 @@ int resource_property(struct bw_resource *res, const char *name, size_t index,
 	return BW_ENOTFOUND;
 }
 
-/* There is no thread; the job is done all the same. */
-int offload_run(struct bw_req *req, void (*job)(void *arg), void *arg)
+/* There is no thread; the job is done all the same. Weak: a test may have threads and sleep. */
+__attribute__((weak)) int offload_run(struct bw_req *req, void (*job)(void *arg), void *arg)
 {
 	(void)req;
 	job(arg);
 	return BW_OK;
 }
 
-/* Weak: a test may have a sleep of its own. */
 __attribute__((weak)) int offload_sleep_ms(struct bw_req *req, unsigned ms)
 {
 	(void)req;

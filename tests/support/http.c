@@ -202,8 +202,8 @@ void http_response_done(struct http_response *response)
 
 const char *http_field(const struct http_response *response, const char *name)
 {
-	static char value[8192];
-	size_t      n = strlen(name);
+	static __thread char value[8192];
+	size_t               n = strlen(name);
 
 	for (const char *line = strstr(response->head, "\r\n"); line != NULL && line[2] != '\r';
 	     line = strstr(line + 2, "\r\n"))

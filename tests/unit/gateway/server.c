@@ -41,6 +41,8 @@ struct gateway_settings test_server_settings(void)
 	return s;
 }
 
+void (*test_server_begin)(struct shared_worker *me);
+void (*test_server_end)(void);
 static int signal_fd;
 
 static void on_signal(void *arg)
@@ -76,9 +78,13 @@ static void run(const struct gateway_settings *s, struct shared *shared, int fd,
 	                                 .serve = serve });
 	signals = loop_fd_watch(signal_fd, on_signal, NULL);
 	offload_init(2, 4);
+	if (test_server_begin)
+		test_server_begin(&shared->worker[0]);
 	idle = http_run();
 	if (!idle)
 		exit(3);
+	if (test_server_end)
+		test_server_end();
 	offload_done();
 	loop_fd_close(signals);
 	http_done();

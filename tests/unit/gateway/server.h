@@ -15,6 +15,9 @@ struct test_server {
 
 /* The shipped defaults, no access log, spool in /tmp. To be changed before the start. */
 struct gateway_settings test_server_settings(void);
+/* Run in the server, before it serves and after it has; NULL: nothing to do. */
+extern void (*test_server_begin)(struct shared_worker *me);
+extern void (*test_server_end)(void);
 /* Forks; the server listens when this returns. */
 struct test_server test_server_start(const struct gateway_settings *s,
                                      void (*serve)(struct bw_req *));

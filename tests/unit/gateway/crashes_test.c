@@ -1,0 +1,301 @@
+/* gateway/crashes.c, crash_limits.c, mark.c, and the crash handler's part of fiber.c: whoever finds a
+ * worker dead knows which bundle's code it was in, a bundle that does so in its start is refused after
+ * three times, and a pattern that crashed is answered 503 by the successor for a time that doubles and
+ * ends. */
+#include <gateway/bundles.h>
+#include <gateway/crash_limits.h>
+#include <gateway/crashes.h>
+#include <gateway/fiber.h>
+#include <gateway/mark.h>
+#include <gateway/request.h>
+#include <gateway/shared.h>
+#include <gateway/whiteboard/registry.h>
+#include <gateway/whiteboard/whiteboard.h>
+
+#include <base/clock.h>
+#include <base/conf.h>
+#include <base/fatal.h>
+#include <base/log.h>
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <support/generation.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct shared    *shared;
+static struct registry  *registry;
+static struct generation generation;
+static char              folder[64];
+
+static void init(void)
+{
+	log_init("test", LOG_LEVEL_ERROR);
+	shared = shared_map(1);
+	strcpy(folder, "/tmp/boardwalk-crashes-XXXXXX");
+	cr_assert(mkdtemp(folder) != NULL);
+	generation_read(&generation, TEST_BUNDLES "/generation.so");
+}
+
+static void done(void)
+{
+	char *command = xasprintf("rm -r %s", folder);
+
+	crashes_done();
+	generation_done(&generation);
+	cr_assert(eq(int, system(command), 0));
+	free(command);
+}
+
+TestSuite(crashes, .init = init, .fini = done);
+
+/* What a worker does, in a process of its own; its wait status. */
+static int in_worker(void (*fn)(const void *arg), const void *arg)
+{
+	int   status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		fiber_report_subject(shared->worker[0].crash_subject,
+		                     sizeof(shared->worker[0].crash_subject));
+		fiber_report_crashes();
+		limits_init(&shared->worker[0]);
+		registry = registry_new();
+		whiteboard_init(registry);
+		bundles_init(registry, &shared->worker[0], 60000);
+		fn(arg);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static const char *file_of(const char *words)
+{
+	static char file[128];
+	static int  n;
+
+	snprintf(file, sizeof(file), "%s/%d-%d.so", folder, (int)getpid(), ++n);
+	generation_write(&generation, words, file);
+	return file;
+}
+
+/* ---- outside of a request ---- */
+
+static void install(const void *arg)
+{
+	char                reason[256];
+	struct bundle_order o = { .action = BUNDLE_INSTALL,
+		                  .name = "test.generation",
+		                  .generation = 17 };
+
+	o.file = file_of(arg);
+	if (bundles_prepare(&o, reason, sizeof(reason)) == BW_OK)
+		bundles_publish(17);
+}
+
+Test(crashes, the_mark_names_the_bundle_and_what_it_did)
+{
+	static const struct {
+		const char *words, *how;
+	} rows[] = {
+		{ "n=1 load=crash", "crashed in its constructors" },
+		{ "n=1 start=crash", "crashed in start" },
+		{ "n=1 init=crash", "crashed in init" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char     how[64] = "has ended";
+		uint64_t number = 0;
+
+		cr_assert(ne(int, in_worker(install, rows[i].words), 0));
+		cr_assert_str_eq(shared->worker[0].mark.bundle, "test.generation");
+		cr_assert(crashes_note(&shared->worker[0], 0, &number, how, sizeof(how)));
+		cr_assert_str_eq(how, rows[i].how);
+		cr_assert(eq(u64, number, 17));
+		cr_assert(not(crashes_note(&shared->worker[0], 0, &number, how, sizeof(how))),
+		          "it is noted once");
+	}
+	cr_assert(eq(int, in_worker(install, "n=1"), 0));
+	cr_assert(eq(u32, atomic_load(&shared->worker[0].mark.phase), MARK_NONE));
+}
+
+/* As the settings name it. */
+static void load(const void *arg)
+{
+	char              *file = (char *)arg;
+	struct conf_list   files = { &file, 1 };
+	struct bundle_list none = { NULL, 0 }, list = crashes_list(&none);
+
+	bundles_load(&files, &list);
+}
+
+Test(crashes, a_bundle_of_the_settings_is_refused_after_three)
+{
+	static const char *const words[] = { "n=1 start=crash", "n=1 load=crash" };
+	struct bundle_list       none = { NULL, 0 }, list;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		char *file = xstrdup(file_of(words[i]));
+
+		for (int k = 0; k < 3; k++) {
+			char     how[64] = "has ended";
+			uint64_t number = 1;
+
+			cr_assert(ne(int, in_worker(load, file), 0), "%s, round %d", words[i], k);
+			cr_assert(crashes_note(&shared->worker[0], 0, &number, how, sizeof(how)));
+			cr_assert(eq(u64, number, 0));
+		}
+		cr_assert(eq(int, in_worker(load, file), 0), "%s: it is tried once more", words[i]);
+		list = crashes_list(&none);
+		cr_assert(eq(sz, list.n, i + 1));
+		cr_assert(eq(int, list.rows[i].state, BUNDLE_REFUSED));
+		crashes_list_done(&list);
+		free(file);
+	}
+}
+
+/* ---- while serving ---- */
+
+static int crash(void *self, struct bw_req *req)
+{
+	(void)self;
+	(void)req;
+	abort();
+}
+
+static int hello(void *self, struct bw_req *req)
+{
+	(void)self;
+	return response_write(req, "hello", 5);
+}
+
+static const struct bw_servlet crashing = { .size = sizeof(crashing), .get = crash },
+			       good = { .size = sizeof(good), .get = hello };
+
+static void put(const struct bw_servlet *type, const char *pattern)
+{
+	const char *const              interfaces[] = { BW_SERVLET, NULL };
+	const struct bw_service_object object = { .type = type };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_PATTERN, pattern) };
+
+	registry_register(registry, NULL, interfaces, &object, props, 1, NULL);
+}
+
+static int  status;
+static char retry_after[16];
+
+static void on_stop(struct bw_req *req)
+{
+	if (req->state != REQ_RESPONDING)
+		return;
+	status = req->status;
+	retry_after[0] = 0;
+	for (size_t i = 0; i < req->n_res_headers; i++)
+		if (bw_str_eq(req->res_headers[i].name, BW_STR("retry-after")))
+			snprintf(retry_after, sizeof(retry_after), "%s",
+			         req->res_headers[i].value.p);
+	request_release(req);
+	request_release(req);
+}
+
+static int ask(const char *path)
+{
+	struct bw_req *req = request_new();
+
+	req->method = BW_STR("GET");
+	req->path = req->uri = bw_str(path);
+	if (!request_start(req, whiteboard_serve))
+		fatalx("no fiber");
+	return status;
+}
+
+/* Exit status 0: what was asked for was answered as expected; 7: it was not. */
+struct question {
+	const char *path, *retry_after;
+	int         status;
+};
+
+static void serve(const void *arg)
+{
+	const struct question *q = arg;
+
+	fiber_pool_init(4);
+	request_on_stop(on_stop);
+	put(&crashing, "/boom/*");
+	put(&good, "/other");
+	if (ask("/other") != 200 || ask(q->path) != q->status ||
+	    (q->retry_after && strcmp(retry_after, q->retry_after) != 0))
+		_exit(7);
+}
+
+static void crash_once(unsigned seconds)
+{
+	static const struct question q = { "/boom/x", NULL, 200 };
+	struct shared_worker        *me = &shared->worker[0];
+	char                         how[64] = "has ended";
+	uint64_t                     number, now_us;
+	int                          ended = in_worker(serve, &q);
+
+	cr_assert(ne(int, WTERMSIG(ended), 0), "it ended with %d", WEXITSTATUS(ended));
+	cr_assert_str_eq(me->crash_subject, "default /boom/*");
+	now_us = clock_mono_us();
+	cr_assert(not(crashes_note(me, 0, &number, how, sizeof(how))), "no bundle is to blame");
+	cr_assert_str_eq(how, "has ended");
+	cr_assert_str_eq(me->crash_subject, "");
+	cr_assert_str_eq(me->limits[0].subject, "default /boom/*");
+	cr_assert(ge(u64, me->limits[0].until_us, now_us + seconds * 1000000u));
+	cr_assert(le(u64, me->limits[0].until_us, clock_mono_us() + seconds * 1000000u));
+}
+
+Test(crashes, a_pattern_that_crashed_is_answered_503_for_a_while)
+{
+	static const struct question refused = { "/boom/y", NULL, 503 };
+	static const unsigned        seconds[] = { 1, 2, 4, 8, 16, 32, 64, 64, 64 };
+	struct shared_limit         *l = &shared->worker[0].limits[0];
+
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
+		crash_once(seconds[i]);
+		l->until_us += 60000000; /* however slow this machine is */
+		cr_assert(eq(int, in_worker(serve, &refused), 0), "after crash %zu", i + 1);
+		l->until_us = 0;
+	}
+	l->crashed_us -= 700000000; /* ten minutes without one */
+	crash_once(1);
+}
+
+Test(crashes, the_retry_after_is_what_is_left)
+{
+	static const struct question refused = { "/boom", "40", 503 };
+	struct shared_limit         *l = &shared->worker[0].limits[0];
+
+	crash_once(1);
+	l->until_us = clock_mono_us() + 39900000;
+	cr_assert(eq(int, in_worker(serve, &refused), 0));
+}
+
+/* More patterns than there is room for: the one that was quiet the longest makes room. */
+Test(crashes, there_is_room_for_the_newest)
+{
+	struct shared_worker *me = &shared->worker[0];
+	char                  how[64];
+	uint64_t              number;
+	char                  pattern[32];
+
+	for (unsigned i = 0; i <= SHARED_LIMITS; i++) {
+		snprintf(me->crash_subject, sizeof(me->crash_subject), "default /%u", i);
+		crashes_note(me, 0, &number, how, sizeof(how));
+		me->limits[i % SHARED_LIMITS].crashed_us += i; /* a clock that stands still */
+	}
+	limits_init(me);
+	cr_assert(limits_find("default", "/0") == NULL);
+	for (unsigned i = 1; i <= SHARED_LIMITS; i++) {
+		snprintf(pattern, sizeof(pattern), "/%u", i);
+		cr_assert(limits_find("default", pattern) != NULL, "%s", pattern);
+	}
+	cr_assert(limits_find("defaul", "t /1") == NULL);
+	cr_assert(limits_find("other", "/1") == NULL);
+	limits_init(NULL);
+	cr_assert(limits_find("default", "/1") == NULL);
+}
