@@ -13,8 +13,10 @@
 
 #include <base/clock.h>
 #include <base/httpdate.h>
+#include <base/httprange.h>
 #include <boardwalk/dispatcher.h>
 #include <files.h>
+#include <inttypes.h>
 
 /* Prefix and path info, joined by one slash. The context's root ("") has the path info "/" in name only. */
 static struct bw_str file_name(struct bw_req *req, struct bw_str prefix)
@@ -58,9 +60,9 @@ static int set_head(struct bw_req *req, const struct helper *h, struct bw_str na
 {
 	struct bw_str type = helper_mime_type(h, name);
 	char          date[HTTPDATE_SIZE];
-	int           err = BW_OK;
+	int           err = response_header(req, "accept-ranges", BW_STR("bytes"), true);
 
-	if (type.p)
+	if (err == BW_OK && type.p)
 		err = response_header(req, "content-type", type, true);
 	if (err == BW_OK && modified_s > 0) {
 		httpdate_write(modified_s, date);
@@ -69,44 +71,104 @@ static int set_head(struct bw_req *req, const struct helper *h, struct bw_str na
 	return err;
 }
 
+/* What of the file is sent. */
+struct part {
+	uint64_t first, n;
+};
+
+/* Is what the client has a part of still that (RFC 9110 13.1.5)? The date has to be the very one, and old
+ * enough that no other state of the file had it. */
+static bool is_same(const struct bw_req *req, int64_t modified_s)
+{
+	struct bw_str have = request_header(req, "if-range");
+	int64_t       at, now_s = (int64_t)(clock_real_us() / 1000000);
+
+	return !have.p || (httpdate_read(have.p, have.n, now_s, &at) && modified_s > 0 &&
+	                   at == modified_s && modified_s < now_s);
+}
+
+/* Looks for a part that is asked for, and sets status and header for it. BW_DECLINED: it is answered, since
+ * there is no such part. */
+static int choose_part(struct bw_req *req, int64_t modified_s, uint64_t size, struct part *ret)
+{
+	struct bw_str  range = request_header(req, "range");
+	enum httprange kind = HTTPRANGE_NONE;
+	const char    *text;
+	int            err;
+
+	if (range.p && !req->head_only && is_same(req, modified_s))
+		kind = httprange_read(range.p, range.n, size, &ret->first, &ret->n);
+	if (kind == HTTPRANGE_NONE)
+		return BW_OK;
+	text = kind == HTTPRANGE_OUTSIDE
+	               ? arena_printf(&req->arena, "bytes */%" PRIu64, size)
+	               : arena_printf(&req->arena, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+	                              ret->first, ret->first + ret->n - 1, size);
+	err = response_header(req, "content-range", bw_str(text), true);
+	if (err == BW_OK && kind == HTTPRANGE_PART)
+		return response_status(req, 206);
+	if (err == BW_OK)
+		err = response_send_error(req, 416, NULL);
+	return err == BW_OK ? BW_DECLINED : err;
+}
+
 /* Not inside an include, nor behind a filter that has sent it. */
 static bool is_head_ours(const struct bw_req *req)
 {
 	return !req->body_only && !req->committed;
 }
 
-static int send_descriptor(struct bw_req *req, const struct bw_file *file)
+static int send_descriptor(struct bw_req *req, const struct bw_file *file, struct part part)
 {
-	size_t   size = file->n < RESPONSE_BUFFER ? (size_t)file->n : RESPONSE_BUFFER, n = 0;
-	void    *part = arena_alloc(&req->arena, size);
-	uint64_t at = 0;
-	int      err = BW_OK;
+	size_t size = part.n < RESPONSE_BUFFER ? (size_t)part.n : RESPONSE_BUFFER, n = 0;
+	void  *buf = arena_alloc(&req->arena, size);
+	int    err = BW_OK;
 
-	while (err == BW_OK && at < file->n) {
-		err = file_read(req, file, at, part, size, &n);
+	for (; err == BW_OK && part.n > 0; part.first += n, part.n -= n) {
+		err = file_read(req, file, part.first, buf, part.n < size ? part.n : size, &n);
 		if (err == BW_OK && n == 0)
 			err = BW_EIO; /* it was cut meanwhile, and its length may be out already */
 		if (err == BW_OK)
-			err = response_write(req, part, n);
-		at += n;
+			err = response_write(req, buf, n);
 	}
 	return err;
 }
 
-static int send_body(struct bw_req *req, const struct bw_file *file)
+static int send_body(struct bw_req *req, const struct bw_file *file, struct part part)
 {
 	int err;
 
 	if (is_head_ours(req))
-		response_length(req, file->n);
-	if (req->head_only || file->data || file->n == 0)
-		err = response_write(req, file->data, file->n); /* HEAD: only counted */
+		response_length(req, part.n);
+	if (req->head_only || part.n == 0)
+		err = response_write(req, NULL, part.n); /* HEAD: only counted */
+	else if (file->data)
+		err = response_write(req, (const char *)file->data + part.first, part.n);
 	else
-		err = send_descriptor(req, file);
+		err = send_descriptor(req, file, part);
 	/* All that was promised is out: a filter has nothing to add any more. */
 	if (err == BW_OK && req->committed && req->has_length)
 		req->closed = true;
 	return err;
+}
+
+static int answer(struct bw_req *req, const struct helper *h, struct bw_str name,
+                  const struct bw_file *file)
+{
+	struct part part = { 0, file->n };
+	int64_t     modified_s = file->modified_ms / 1000;
+	int         err = BW_OK;
+
+	if (is_head_ours(req)) {
+		if (is_unchanged(req, modified_s))
+			return response_status(req, 304);
+		err = choose_part(req, modified_s, file->n, &part);
+		if (err == BW_OK)
+			err = set_head(req, h, name, modified_s);
+	}
+	if (err == BW_OK)
+		err = send_body(req, file, part);
+	return err < 0 ? err : BW_OK;
 }
 
 static int get(void *self, struct bw_req *req)
@@ -114,20 +176,13 @@ static int get(void *self, struct bw_req *req)
 	const struct snapshot_servlet *s = self;
 	struct bw_str                  name = file_name(req, s->reading->resource_prefix);
 	struct bw_file                 file;
-	int64_t                        modified_s;
 	int err = helper_resource(s->helper, s->reading->bundle, name, &file);
 
 	if (err == BW_ENOTFOUND)
 		return response_send_error(req, 404, NULL);
 	if (err != BW_OK)
 		return err;
-	modified_s = file.modified_ms / 1000;
-	if (!is_head_ours(req))
-		err = send_body(req, &file);
-	else if (is_unchanged(req, modified_s))
-		err = response_status(req, 304);
-	else if ((err = set_head(req, s->helper, name, modified_s)) == BW_OK)
-		err = send_body(req, &file);
+	err = answer(req, s->helper, name, &file);
 	file_close(&file);
 	return err;
 }

@@ -68,6 +68,12 @@ static void serve_big(struct bw_req *req)
 	}
 }
 
+static void serve_length(struct bw_req *req)
+{
+	response_length(req, BIG);
+	serve_big(req);
+}
+
 static void block(void *arg)
 {
 	const struct timespec t = { .tv_nsec = 700000000 };
@@ -130,6 +136,7 @@ void behave(struct bw_req *req)
 		{ "/late", serve_stream_late }, { "/sleep", serve_sleep },
 		{ "/block", serve_offload },    { "/204", serve_status },
 		{ "/304", serve_status },       { "/404", serve_status },
+		{ "/length", serve_length },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

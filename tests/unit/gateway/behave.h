@@ -5,8 +5,8 @@
 
 #define BIG 20000000u /* what /big answers: more than the sockets of both sides take */
 
-/* /facts: the request as lines. /sum: size and sum of the body. /big: BIG octets. /cut: fails after a
- * flush. /late: flushes, then sleeps. /sleep?MS. /block: 0.7 s in a thread. /204, /304, /404: that
+/* /facts: the request as lines. /sum: size and sum of the body. /big: BIG octets; /length: the same, told
+ * before. /cut: fails after a flush. /late: flushes, then sleeps. /sleep?MS. /block: 0.7 s in a thread. /204, /304, /404: that
  * status. Any other: "hello". */
 void behave(struct bw_req *req);
 

@@ -109,6 +109,33 @@ Test(http, large_answers_are_streamed_with_back_pressure)
 	cr_expect(test_server_stop(&t, 5000) == 0);
 }
 
+Test(http, a_large_answer_whose_length_is_told_goes_out_with_it)
+{
+	struct gateway_settings s = test_server_settings();
+	struct test_server      t = test_server_start(&s, behave);
+	struct http             h;
+	struct http_response    r;
+
+	http_open(&h, t.port);
+	for (int version = 0; version <= 1; version++) {
+		char request[80];
+
+		snprintf(request, sizeof(request),
+		         "GET /length HTTP/1.%d\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
+		         version);
+		say(&h, request);
+		http_read(&h, false, &r);
+		cr_assert(r.status == 200 && r.size == BIG, "1.%d: %zu octets", version, r.size);
+		cr_expect_str_eq(http_field(&r, "Content-Length"), "20000000");
+		cr_expect(http_field(&r, "Transfer-Encoding") == NULL);
+		cr_expect_str_eq(http_field(&r, "Connection"), "keep-alive");
+		http_response_done(&r);
+		expect_hello(&h, "after it");
+	}
+	http_close(&h);
+	cr_expect(test_server_stop(&t, 5000) == 0);
+}
+
 /* What fails in the middle must not look whole: no last chunk, and no orderly end without chunks. */
 Test(http, truncated_answers_do_not_end_cleanly)
 {

@@ -183,6 +183,20 @@ Test(response, more_than_the_buffer_is_streamed)
 	fiber_pool_done();
 }
 
+Test(response, a_length_is_told_before_anything_is_written_and_forgotten_with_the_body)
+{
+	struct bw_req *req = new_response();
+
+	response_length(req, 7);
+	cr_assert(req->has_length && req->length == 7);
+	response_reset_body(req);
+	cr_assert(!req->has_length);
+	response_write(req, "x", 1);
+	response_length(req, 7);
+	cr_assert(!req->has_length);
+	done(req);
+}
+
 Test(response, no_body_no_streaming)
 {
 	struct bw_req *req = new_response();

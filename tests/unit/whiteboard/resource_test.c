@@ -107,3 +107,65 @@ Test(resource, an_entity_tag_goes_before_the_date)
 	cr_assert(not(is_unchanged(req, 1000000000)));
 	end(req);
 }
+
+/* A GET of a file of five octets with these headers; the answer's status, "-" or what Content-Range says. */
+static const char *range_of(const char *range, const char *if_range, int *ret_status)
+{
+	static char          text[64];
+	struct bw_req       *req = request("/a", NULL);
+	struct bw_res_header h[2] = { { BW_STR("range"), bw_str(range) },
+		                      { BW_STR("if-range"), bw_str(if_range) } };
+	struct part          part = { 0, 5 };
+	int                  err;
+
+	req->headers = h;
+	req->n_headers = if_range ? 2 : 1;
+	err = choose_part(req, 1000000000, 5, &part);
+	cr_assert(eq(int, err, req->status == 416 ? BW_DECLINED : BW_OK));
+	strcpy(text, req->n_res_headers ? req->res_headers[0].value.p : "-");
+	*ret_status = req->status;
+	end(req);
+	return text;
+}
+
+Test(resource, a_part_is_sent_if_it_is_one_of_what_the_client_has)
+{
+	static const struct {
+		const char *range, *if_range, *content_range;
+		int         status;
+	} rows[] = {
+		{ "bytes=1-3", NULL, "bytes 1-3/5", 206 },
+		{ "bytes=-2", NULL, "bytes 3-4/5", 206 },
+		{ "bytes=5-", NULL, "bytes */5", 416 },
+		{ "bytes=0-0,2-2", NULL, "-", 200 },
+		{ "junk", NULL, "-", 200 },
+		{ "bytes=1-3", "Sun, 09 Sep 2001 01:46:40 GMT", "bytes 1-3/5", 206 },
+		{ "bytes=1-3", "Sun, 09 Sep 2001 01:46:41 GMT", "-", 200 },
+		{ "bytes=9-", "Sun, 09 Sep 2001 01:46:39 GMT", "-", 200 },
+		{ "bytes=1-3", "\"x\"", "-", 200 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int status;
+
+		cr_assert(eq(str, (char *)range_of(rows[i].range, rows[i].if_range, &status),
+		             rows[i].content_range),
+		          "%zu", i);
+		cr_assert(eq(int, status, rows[i].status), "%zu", i);
+	}
+}
+
+Test(resource, a_date_that_the_file_may_have_twice_is_no_proof)
+{
+	struct bw_req       *req = request("/a", NULL);
+	int64_t              now_s = (int64_t)(clock_real_us() / 1000000) + 2;
+	char                 date[HTTPDATE_SIZE];
+	struct bw_res_header h;
+
+	httpdate_write(now_s, date);
+	h = (struct bw_res_header){ BW_STR("if-range"), bw_str(date) };
+	req->headers = &h;
+	req->n_headers = 1;
+	cr_assert(not(is_same(req, now_s)));
+	end(req);
+}
