@@ -280,6 +280,45 @@ Test(async, does_not_go_round_for_ever)
 	site_end(req);
 }
 
+/* ---- the servlet goes meanwhile ---- */
+
+static unsigned destroyed;
+
+static void count_destroy(void *self)
+{
+	(void)self;
+	destroyed++;
+}
+static const struct bw_servlet mortal_type = { .size = sizeof(mortal_type),
+	                                       .destroy = count_destroy,
+	                                       .service = start };
+
+Test(async, keeps_what_it_began_with)
+{
+	const char *const              interfaces[] = { BW_SERVLET, NULL };
+	const struct bw_service_object object = { .type = &mortal_type };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/mortal"),
+		                                   BW_P_BOOL(BW_SERVLET_ASYNC, true) };
+	struct bw_service             *s;
+	struct bw_req                 *req;
+
+	registry_register(site_registry, site_bundle(), interfaces, &object, props, 2, &s);
+	req = site_begin("/mortal");
+	registry_unregister(s);
+	cr_assert(eq(uint, destroyed, 0));
+	async_dispatch(kept, BW_ABSENT); /* it is still there, for this request */
+	async_release(kept);
+	while (served < 2)
+		fake_loop_turn(1000);
+	async_complete(kept);
+	site_wait();
+	cr_assert(eq(int, req->status, 200));
+	cr_assert(eq(uint, destroyed, 0));
+	site_end(req);
+	cr_assert(eq(uint, destroyed, 1));
+	async_release(kept);
+}
+
 /* ---- refused ---- */
 
 static int start_twice(void *self, struct bw_req *req)
