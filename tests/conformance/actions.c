@@ -129,7 +129,7 @@ static const struct word common_words[] = {
 	{ NULL, NULL },
 };
 
-static const struct word *const tables[] = { common_words, dispatching_words };
+static const struct word *const tables[] = { common_words, dispatching_words, listener_words };
 
 static const struct word *find_word(const char *name)
 {

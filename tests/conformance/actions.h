@@ -14,6 +14,8 @@ struct word {
 	int (*fn)(struct action *x); /* anything but BW_OK ends the script and is returned */
 };
 
+extern const struct word listener_words[];
+
 /* "word+word(x)+word", read once: what requests do leaves no text behind. */
 struct script *script_parse(const char *text);
 int script_run(const struct script *s, struct thing *t, struct bw_req *req, struct bw_chain *chain);

@@ -9,7 +9,7 @@ struct object {
 	struct thing *thing;
 };
 
-static struct thing *thing_of(void *self)
+struct thing *thing_of(void *self)
 {
 	return ((struct object *)self)->thing;
 }
@@ -28,6 +28,7 @@ static int on_init(void *self, const struct bw_config *cfg)
 	things_log(&things.life, "init %s", t->label);
 	for (size_t i = 0; i + 1 < t->params.n; i += 2)
 		t->params.items[i + 1] = text_of(cfg->param(cfg, t->params.items[i]));
+	t->context = cfg->context;
 	if (t->on_init)
 		script_run(t->on_init, t, NULL, NULL);
 	if (t->init_fails)
@@ -60,6 +61,12 @@ static int on_filter(void *self, struct bw_req *req, struct bw_chain *chain)
 	err = script_run(t->script, t, req, chain);
 	things_log(&things.calls, "%s", t->label);
 	return err;
+}
+
+/* Is in the way of everything, also of what the runner itself asks. */
+static int on_preprocess(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	return stage_is_own(req) ? bw_chain_next(chain, req) : on_filter(self, req, chain);
 }
 
 static int on_handle(void *self, struct bw_req *req)
@@ -121,6 +128,12 @@ static const struct bw_filter filter_type = {
 	.destroy = on_destroy,
 	.filter = on_filter,
 };
+static const struct bw_filter preprocessor_type = {
+	.size = sizeof(preprocessor_type),
+	.init = on_init,
+	.destroy = on_destroy,
+	.filter = on_preprocess,
+};
 static const struct bw_context_helper helper_type = {
 	.size = sizeof(helper_type),
 	.handle_security = on_handle,
@@ -138,6 +151,8 @@ static const struct kind {
 	{ 'E', BW_SERVLET, &servlet_type, "label" },
 	{ 'G', BW_SERVLET, &get_type, "label" },
 	{ 'F', BW_FILTER, &filter_type, "label+chain+label" },
+	{ 'P', BW_PREPROCESSOR, &preprocessor_type, "chain" },
+	{ 'L', NULL, &listener_type, "" }, /* the interfaces are its words */
 };
 
 static const struct kind *find_kind(char letter)

@@ -99,10 +99,22 @@ static const char *by_kind(const struct thing *t, const char *servlet, const cha
 	return t->kind == 'F' ? filter : servlet;
 }
 
-/* What a word without a known key means: a pattern, a regular expression, a servlet's name, a code. */
+static void add_interface(struct thing *t, const char *interface)
+{
+	size_t n = 0;
+
+	while (t->interfaces[n])
+		n++;
+	t->interfaces[n] = interface;
+	*prop(t, BW_LISTENER) = (struct bw_prop)BW_P_BOOL(BW_LISTENER, true);
+}
+
+/* What a word without a known key means: a listener's interface, a pattern, a regular expression, a servlet's name, a code. */
 static void set_target(struct thing *t, const char *word)
 {
-	if (t->kind == 'E')
+	if (t->kind == 'L')
+		add_interface(t, interface_of(word));
+	else if (t->kind == 'E')
 		set_prop(t, BW_SERVLET_ERROR_PAGE, word);
 	else if (t->kind == 'F' && word[0] == '~')
 		set_string(t, BW_FILTER_REGEX, text_value(word + 1));
@@ -175,11 +187,12 @@ static void apply(struct thing *t, const char *word)
 /* Which init parameters a servlet or filter looks for: those it has and some it has not. */
 static void want_params(struct thing *t)
 {
-	static const char *const prefixes[] = { "servlet.init.", "filter.init." };
+	static const char *const prefixes[] = { "servlet.init.", "filter.init.",
+		                                "preprocessor.init." };
 
 	t->params.items = text_alloc(2 * (MAX_PROPS + 1) * sizeof(char *));
 	for (size_t i = 0; i < t->n_props; i++)
-		for (size_t k = 0; k < 2; k++)
+		for (size_t k = 0; k < sizeof(prefixes) / sizeof(*prefixes); k++)
 			if (text_begins(t->props[i].name, prefixes[k])) {
 				t->params.items[t->params.n] =
 					text_printf("%s", t->props[i].name + strlen(prefixes[k]));

@@ -22,6 +22,7 @@ struct thing {
 	struct script     *on_init; /* init=: what it does in init; NULL: nothing */
 	bool               init_fails, factory, gives_null;
 	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
+	struct bw_context *context;  /* that it was last initialised in */
 	struct words params; /* init parameters it looks for: their names and values in turn */
 	unsigned     made, released;
 };
@@ -56,8 +57,13 @@ bool things_answer(const char *question, const char **ret);
 
 /* objects.c: the interface and the script of the thing's kind; false: no such letter. */
 bool thing_kind(struct thing *t);
+/* The thing behind the object that a callback is given. */
+struct thing *thing_of(void *self);
 /* objects.c: the type table and the factory for a thing. */
 struct bw_service_object thing_object(struct thing *t);
+/* listeners.c */
+extern const struct bw_listener listener_type;
+const char *interface_of(const char *word); /* of "request" and its like */
 /* NUL-terminated, or NULL. */
 char *text_of(struct bw_str s);
 
