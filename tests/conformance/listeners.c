@@ -10,7 +10,7 @@
  *   setattr(k,v)   sets an attribute of the request, removes it if v is -
  *   ctxattr(k,v)   the same of the context
  *   sees(k)        notes that attribute of the context      where     notes the context's name
- *   answered       notes the status                         see       notes the path values
+ *   answered       notes the status
  *   pass           the rest of the chain; notes and returns its error
  *   ignore         the rest of the chain; its error goes no further
  *
@@ -193,12 +193,6 @@ static int do_answered(struct action *x)
 	return BW_OK;
 }
 
-static int do_see(struct action *x)
-{
-	see(x->req);
-	return BW_OK;
-}
-
 static int do_pass(struct action *x)
 {
 	int err = bw_chain_next(x->chain, x->req);
@@ -215,13 +209,9 @@ static int do_ignore(struct action *x)
 }
 
 const struct word listener_words[] = {
-	{ "setattr", do_set_attr },
-	{ "ctxattr", do_context_attr },
-	{ "sees", do_sees },
-	{ "where", do_where },
-	{ "see", do_see },
-	{ "answered", do_answered },
-	{ "pass", do_pass },
-	{ "ignore", do_ignore },
-	{ NULL, NULL },
+	{ "setattr", do_set_attr },  { "ctxattr", do_context_attr },
+	{ "sees", do_sees },         { "where", do_where },
+
+	{ "answered", do_answered }, { "pass", do_pass },
+	{ "ignore", do_ignore },     { NULL, NULL },
 };
