@@ -295,18 +295,21 @@ void things_step(const char *step)
 
 /* ---- the end ---- */
 
-void things_end(void)
+void things_end(struct bw_bundle *bundle)
 {
 	struct thing *t = things.list;
 
 	while (t) {
 		struct bw_service *s = t->service;
 
+		if (!s || (bundle && t->bundle != bundle)) {
+			t = t->next;
+			continue;
+		}
 		t->service = NULL;
-		if (s)
-			bw_service_unregister(s);
+		bw_service_unregister(s);
 		/* A shadowed servlet comes back meanwhile, and its init may register others. */
-		t = s ? things.list : t->next;
+		t = things.list;
 	}
 }
 

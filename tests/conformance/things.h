@@ -43,8 +43,9 @@ extern struct things {
 void things_step(const char *step);
 /* The logs start anew. */
 void things_mark(void);
-/* Unregisters what is registered, the newest first. Objects may live on in requests under way. */
-void things_end(void);
+/* Unregisters what is registered for a bundle, the newest first; NULL: for all. Objects may live on in
+ * requests under way. */
+void things_end(struct bw_bundle *bundle);
 /* Forgets all of it; nothing may be alive. */
 void          things_forget(void);
 struct thing *things_find(const char *label);

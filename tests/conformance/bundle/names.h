@@ -3,7 +3,8 @@
 #pragma once
 struct bw_bundle;
 
-/* bundle: NULL when it stops. */
+/* bundle: NULL when it stops; whoever wants to know is told first, as its services are about to go. */
 __attribute__((visibility("default"))) void names_put(const char *name, struct bw_bundle *bundle);
 /* NULL: no such bundle. */
 __attribute__((visibility("default"))) struct bw_bundle *names_get(const char *name);
+__attribute__((visibility("default"))) void names_on_stop(void (*cb)(struct bw_bundle *bundle));

@@ -165,7 +165,7 @@ static int order_mark(struct bw_req *req, char *text)
 static int order_end(struct bw_req *req, char *text)
 {
 	(void)text;
-	things_end();
+	things_end(NULL);
 	return bw_res_puts(req, "ended");
 }
 
@@ -279,6 +279,7 @@ static int start(struct bw_bundle *self)
 	int         err;
 
 	prctl(PR_GET_NAME, process_name);
+	names_on_stop(things_end);
 	names_put("test", self);
 	things_mark();
 	if (file)
@@ -295,7 +296,8 @@ static int start(struct bw_bundle *self)
 static void stop(struct bw_bundle *self)
 {
 	(void)self;
-	things_end();
+	things_end(NULL);
+	names_on_stop(NULL);
 	names_put("test", NULL);
 	if (things.alive == 0)
 		things_forget();
