@@ -186,19 +186,19 @@ int cookies_format(struct arena *a, const struct bw_cookie *c, bool secure_schem
 		return BW_EINVAL;
 	if (c->max_age_s >= 0)
 		snprintf(age, sizeof(age), "; Max-Age=%lld", (long long)c->max_age_s);
-	*ret = bw_str(arena_printf(a, "%s=%.*s%s%s%s%s%s%s%s; SameSite=%s", c->name, (int)c->value.n,
-	                           c->value.n > 0 ? c->value.p : "", c->path ? "; Path=" : "",
-	                           c->path ? c->path : "", c->domain ? "; Domain=" : "",
-	                           c->domain ? c->domain : "", age, secure ? "; Secure" : "",
-	                           c->http_only ? "; HttpOnly" : "", same_site[c->same_site]));
+	*ret = bw_str(arena_printf(a, "%s=%.*s%s%s%s%s%s%s%s; SameSite=%s", c->name,
+	                           (int)c->value.n, c->value.n > 0 ? c->value.p : "",
+	                           c->path ? "; Path=" : "", c->path ? c->path : "",
+	                           c->domain ? "; Domain=" : "", c->domain ? c->domain : "", age,
+	                           secure ? "; Secure" : "", c->http_only ? "; HttpOnly" : "",
+	                           same_site[c->same_site]));
 	return BW_OK;
 }
 
 int cookies_add(struct bw_req *req, const struct bw_cookie *c)
 {
 	struct bw_str value;
-	int           err = cookies_format(&req->arena, c, bw_str_eq(req->scheme, BW_STR("https")),
-                                           &value);
+	int err = cookies_format(&req->arena, c, bw_str_eq(req->scheme, BW_STR("https")), &value);
 
 	return err != BW_OK ? err : response_header(req, "set-cookie", value, false);
 }

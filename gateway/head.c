@@ -88,6 +88,7 @@ struct bw_str head_url(struct bw_req *req)
 
 	if (req->host.n == 0)
 		return BW_ABSENT;
-	return bw_str(arena_printf(&req->arena, "%.*s://%.*s%.*s", (int)req->scheme.n, req->scheme.p,
-	                           (int)req->host.n, req->host.p, (int)uri.n, uri.p));
+	return bw_str(arena_printf(&req->arena, "%.*s://%.*s%.*s", (int)req->scheme.n,
+	                           req->scheme.p, (int)req->host.n, req->host.p, (int)uri.n,
+	                           uri.p));
 }

@@ -173,7 +173,8 @@ static int on_begin(void *arg, const struct multipart_head *head)
 		return BW_EPARTSIZE;
 	if (m->n == m->cap) {
 		size_t           cap = m->cap > 0 ? 2 * m->cap : 8;
-		struct bw_part **grown = arena_alloc(&m->req->arena, cap * sizeof(struct bw_part *));
+		struct bw_part **grown =
+			arena_alloc(&m->req->arena, cap * sizeof(struct bw_part *));
 
 		if (m->n > 0)
 			memcpy(grown, m->parts, m->n * sizeof(struct bw_part *));
@@ -193,8 +194,7 @@ static int on_content(void *arg, const void *p, size_t n)
 	bool              spills = is_in_file(m, part);
 	int               err;
 
-	if (m->allowed->max_file_size >= 0 &&
-	    part->size + n > (uint64_t)m->allowed->max_file_size)
+	if (m->allowed->max_file_size >= 0 && part->size + n > (uint64_t)m->allowed->max_file_size)
 		return BW_EPARTSIZE;
 	if (is_field(part) && (m->text_size += n) > params_max_form())
 		return BW_EFORMSIZE;
@@ -220,8 +220,8 @@ static int on_end(void *arg)
 
 	if (is_in_file(m, part))
 		return BW_OK;
-	part->memory = arena_dup(&m->req->arena, part->size > 0 ? buf_data(&m->kept) : NULL,
-	                         part->size);
+	part->memory =
+		arena_dup(&m->req->arena, part->size > 0 ? buf_data(&m->kept) : NULL, part->size);
 	buf_clear(&m->kept);
 	if (is_field(part) &&
 	    (memchr(part->memory, '\0', part->size) || !utf8_ok(part->memory, part->size)))
@@ -246,13 +246,11 @@ static void dispose(void *arg)
 
 static int scan(struct multipart *m)
 {
-	const struct multipart_io io = { .arg = m,
-		                         .read = on_read,
-		                         .begin = on_begin,
-		                         .content = on_content,
-		                         .end = on_end };
-	struct bw_req            *req = m->req;
-	struct bw_str             boundary;
+	const struct multipart_io io = {
+		.arg = m, .read = on_read, .begin = on_begin, .content = on_content, .end = on_end
+	};
+	struct bw_req *req = m->req;
+	struct bw_str  boundary;
 
 	if (!multipart_boundary(&req->arena, request_header(req, "content-type"), &boundary))
 		return BW_EPARTSYNTAX;

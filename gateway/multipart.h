@@ -13,8 +13,8 @@ struct upload {
 };
 
 /* What the host table's entries do. */
-int multipart_parts(struct bw_req *req, struct bw_part *const **ret_parts, size_t *ret_n);
-int multipart_part(struct bw_req *req, const char *name, struct bw_part **ret_part);
+int           multipart_parts(struct bw_req *req, struct bw_part *const **ret_parts, size_t *ret_n);
+int           multipart_part(struct bw_req *req, const char *name, struct bw_part **ret_part);
 struct bw_str multipart_get(const struct bw_part *part, enum bw_part_field field);
 struct bw_str multipart_header(const struct bw_part *part, const char *name);
 size_t        multipart_headers(const struct bw_part *part, const struct bw_pair **ret_headers);

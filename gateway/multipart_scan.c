@@ -302,8 +302,8 @@ int multipart_scan(struct arena *a, struct bw_str boundary, size_t window,
 
 bool multipart_boundary(struct arena *a, struct bw_str content_type, struct bw_str *ret)
 {
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789'()+_,-./:=? ";
+	static const char       allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					    "0123456789'()+_,-./:=? ";
 	struct mediatype_params in = mediatype_params(content_type);
 	struct bw_str           name, value;
 	int                     more;

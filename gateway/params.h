@@ -9,7 +9,7 @@
 
 /* Of all requests of the worker: how many parameters one may have, how many octets a form without its
  * files. */
-void params_init(uint64_t max_params, uint64_t max_form);
+void     params_init(uint64_t max_params, uint64_t max_form);
 uint64_t params_max_form(void);
 
 /* What the host table's entries of the same name do. BW_ESYNTAX or BW_EPARTSYNTAX (400), BW_EFORMSIZE

@@ -171,7 +171,10 @@ enum failure_code upload_bind(const struct reading *r, const struct bw_context *
 	why = why_unusable(folder);
 	if (why) {
 		log_warning(0, "%s is left out: multipart folder %s: %s", r->name.p,
-		            folder ? folder : r->upload.location.p ? r->upload.location.p : "", why);
+		            folder                 ? folder
+		            : r->upload.location.p ? r->upload.location.p
+		                                   : "",
+		            why);
 		free(folder);
 		return r->upload.location.p ? FAILURE_LOCATION_DENIED : FAILURE_DEFAULT_DENIED;
 	}

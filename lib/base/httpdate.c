@@ -185,7 +185,7 @@ bool httpdate_read(const char *p, size_t n, int64_t now_s, int64_t *ret_seconds)
 	/* A second of 60 is a leap second; it counts as the next one. */
 	if (f.year < 1 || !is_day(&f) || f.hour > 23 || f.minute > 59 || f.second > 60)
 		return false;
-	*ret_seconds = days_of(f.year, f.month, f.day) * DAY_S + f.hour * 3600 + f.minute * 60 +
-	               f.second;
+	*ret_seconds =
+		days_of(f.year, f.month, f.day) * DAY_S + f.hour * 3600 + f.minute * 60 + f.second;
 	return true;
 }

@@ -10,7 +10,9 @@
  *
  * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
 #include "actions.h"
+
 #include "dispatching.h"
+#include "forms.h"
 
 #include <stdlib.h>
 
@@ -129,7 +131,8 @@ static const struct word common_words[] = {
 	{ NULL, NULL },
 };
 
-static const struct word *const tables[] = { common_words, dispatching_words, listener_words };
+static const struct word *const tables[] = { common_words, dispatching_words, form_words,
+	                                     listener_words };
 
 static const struct word *find_word(const char *name)
 {

@@ -1,10 +1,13 @@
 /* Expectations.
  *
  *   200 A sp=/a pi=-       an answer: status, whole body, what the last servlet saw (seen.c has the keys);
- *                          hdr(X-A)=1, error.message=boom, truncated; - is absent, "" empty
+ *                          hdr(X-A)=1, error.message=boom, truncated; - is absent, "" empty;
+ *                          has(x), hasnot(x): of the body
  *   fail(A)=3[/a, /b]      a failure record of A with that code (and those items); nofail, nofail(A)
  *   ctxid(A)=0             the context id of A's failure record
  *   bound(A)=2             active bindings of A
+ *   multipart(A)="true 10240 - -1 -1 50"    its record: enabled, threshold, location, largest part and
+ *                          body, parts; folder(A)=spool, where the parts go
  *   count same, count rises; state same: the records show what they showed before the row's steps
  *   log: init A, ...       init and destroy calls of this row; calls: handle, A, finish
  *   param(A,k)=v           an init parameter, as given to init or of a context
@@ -68,6 +71,13 @@ static char *check_value(const struct answer *a, const char *key, const char *wa
 	return compare_asked(key, want, text_printf("seen(%s,%s)", a->id, key));
 }
 
+static char *compare_part(const char *part, const char *body, bool want)
+{
+	if ((strstr(body, part) != NULL) == want)
+		return NULL;
+	return text_printf("body %s", show(body));
+}
+
 static char *check_answer(const char *item, const struct answer *a)
 {
 	struct words w = text_split(item, " ");
@@ -78,10 +88,14 @@ static char *check_answer(const char *item, const struct answer *a)
 		return text_printf("status %d, body %s", a->status, a->body);
 	for (size_t i = 1; i < w.n; i++) {
 		char *equals = w.items[i][0] == '"' ? NULL : strchr(w.items[i], '=');
-		char *got;
+		char *got, *name, *argument;
 
 		if (strcmp(w.items[i], "truncated") == 0)
 			got = a->truncated ? NULL : text_printf("not truncated");
+		else if (text_call(w.items[i], &name, &argument) && strcmp(name, "has") == 0)
+			got = compare_part(text_value(argument), a->body, true);
+		else if (text_call(w.items[i], &name, &argument) && strcmp(name, "hasnot") == 0)
+			got = compare_part(text_value(argument), a->body, false);
 		else if (equals)
 			got = check_value(a, text_dup(w.items[i], (size_t)(equals - w.items[i])),
 			                  text_value(equals + 1));
@@ -168,6 +182,10 @@ static char *check_call(const char *name, const char *argument, const char *want
 		return check_ctxid(argument, want);
 	if (strcmp(name, "bound") == 0)
 		return compare("bound", want, text_printf("%u", world_bindings(argument)));
+	if (strcmp(name, "multipart") == 0)
+		return compare("multipart", text_value(want), world_multipart(argument));
+	if (strcmp(name, "folder") == 0)
+		return compare("folder", text_value(want), world_folder(argument));
 	if (strcmp(name, "param") == 0)
 		return check_param(argument, text_value(want));
 	return compare_asked(name, text_value(want), text_printf("%s(%s)", name, argument));
@@ -188,8 +206,8 @@ static bool is_context(const char *label)
 
 bool check_is_beyond(const char *item)
 {
-	static const char *const of_records[] = { "fail(",  "nofail", "ctxid(",
-		                                  "bound(", "count ", "state " };
+	static const char *const of_records[] = { "fail(",  "nofail", "ctxid(",     "bound(",
+		                                  "count ", "state ", "multipart(", "folder(" };
 	const char              *open = item + strlen("param(");
 
 	if (world_has_records())

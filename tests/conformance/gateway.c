@@ -11,8 +11,9 @@
  *
  * Owns: the gateway and the connections. Fails with: exit status 2 if the gateway does not do as it is
  * told. Tests: every row file. */
-#include "world.h"
+#include "ask.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static struct worker {
 static struct test_gateway gateway;
 static bool                running;
 static unsigned            n_workers, looked_at;
+static char                settings[512]; /* of the gateway: settings_of */
 static struct words        taken; /* several workers: all steps of this server, with "mark" */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
@@ -203,35 +205,28 @@ static void read_answer(struct answer *a, struct link *l, bool no_body)
 		close_link(l);
 }
 
-/* The head of "POST /a Name:value"; *ret_no_body: the answer has none. */
-static char *head_of(const char *text, bool *ret_no_body)
+static char *head_of(const struct ask *a)
 {
-	struct words w = text_split(text, " ");
-	size_t       at = w.n > 1 && w.items[0][0] != '/' ? 1 : 0;
-	const char  *method = at ? w.items[0] : "GET";
-	char *head = text_printf("%s %s HTTP/1.1\r\nHost: localhost\r\n", method, w.items[at]);
+	char *head = text_printf("%s %s HTTP/1.%d\r\nHost: localhost\r\n", a->method, a->target,
+	                         a->http10 ? 0 : 1);
 
-	for (size_t i = at + 1; i < w.n; i++) {
-		char *colon = strchr(w.items[i], ':');
-
-		if (!colon)
-			give_up("no header: %s", w.items[i]);
-		head = text_printf("%s%.*s: %s\r\n", head, (int)(colon - w.items[i]), w.items[i],
-		                   colon + 1);
-	}
-	if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
-	    strcmp(method, "PATCH") == 0)
-		head = text_printf("%sContent-Length: 0\r\n", head);
-	*ret_no_body = strcmp(method, "HEAD") == 0;
+	for (size_t i = 0; i < a->n_headers; i++)
+		head = text_printf("%s%s: %s\r\n", head, a->headers[i].name, a->headers[i].value);
+	if (a->body || strcmp(a->method, "POST") == 0 || strcmp(a->method, "PUT") == 0 ||
+	    strcmp(a->method, "PATCH") == 0)
+		head = text_printf("%sContent-Length: %zu\r\n", head, a->n_body);
 	return text_printf("%s\r\n", head);
 }
 
 static struct link *send_request(unsigned worker, const char *text, bool *ret_no_body)
 {
 	struct link *l = take_link(worker);
-	char        *head = head_of(text, ret_no_body);
+	struct ask   a = ask_read(text);
+	char        *head = head_of(&a);
 
-	if (!http_send(&l->http, head, strlen(head)))
+	*ret_no_body = strcmp(a.method, "HEAD") == 0;
+	if (!http_send(&l->http, head, strlen(head)) ||
+	    (a.n_body > 0 && !http_send(&l->http, a.body, a.n_body)))
 		give_up("the gateway does not take %s", text);
 	return l;
 }
@@ -314,20 +309,51 @@ static void stop(void)
 		give_up("the gateway did not end well");
 }
 
+/* "setting NAME=value" of the steps becomes a variable of the environment, which goes before the file:
+ * BOARDWALK_GATEWAY_NAME=value, a line each. */
+static char *settings_of(struct words before, struct words steps)
+{
+	char *text = text_printf("%s", "");
+
+	for (size_t i = 0; i < before.n + steps.n; i++) {
+		const char *step = i < before.n ? before.items[i] : steps.items[i - before.n];
+		char       *line;
+
+		if (!text_begins(step, "setting "))
+			continue;
+		line = text_printf("BOARDWALK_GATEWAY_%s\n", step + strlen("setting "));
+		for (char *c = line; *c && *c != '='; c++)
+			*c = (char)toupper((unsigned char)*c);
+		text = text_printf("%s%s", text, line);
+	}
+	return text;
+}
+
 static void start(const char *steps_file)
 {
 	static const char *const bundles[] = { "rows_a", "rows_b", "rows", NULL };
-	const char              *environment[] = { NULL, NULL };
+	struct words             environment = text_split(settings, "\n");
 
 	if (steps_file)
-		environment[0] = text_printf("BOARDWALK_ROWS_STEPS=%s", steps_file);
+		words_add(&environment, text_printf("BOARDWALK_ROWS_STEPS=%s", steps_file));
+	words_add(&environment, NULL);
 	test_gateway_start(&gateway, &(struct test_gateway_options){
 					     .workers = n_workers,
 					     .bundles = bundles,
 					     .settings = "  engine: false\n",
-					     .environment = environment,
+					     .environment = (const char *const *)environment.items,
 				     });
 	running = true;
+}
+
+/* Are they those of the running gateway? */
+static bool use_settings(const char *text)
+{
+	bool same = strcmp(settings, text) == 0;
+
+	if (!same && (size_t)snprintf(settings, sizeof(settings), "%s", text) >= sizeof(settings))
+		give_up("too many settings: %s", text);
+	return same;
 }
 
 void world_start(unsigned n)
@@ -335,13 +361,14 @@ void world_start(unsigned n)
 	if (n == 0 || n > MAX_WORKERS)
 		give_up("1 to %d workers", MAX_WORKERS);
 	n_workers = n;
+	use_settings(settings_of((struct words){ NULL, 0 }, (struct words){ NULL, 0 }));
 	if (n == 1)
 		start(NULL);
 }
 
 static void take(const char *step)
 {
-	for (unsigned i = 0; i < n_workers; i++)
+	for (unsigned i = 0; i < n_workers && !text_begins(step, "setting "); i++)
 		if (text_begins(step, "start "))
 			start_request(i, step + strlen("start "));
 		else if (strcmp(step, "mark") == 0)
@@ -367,7 +394,8 @@ static void start_with(struct words steps)
 	if (!out)
 		give_up("%s", file);
 	for (; n < steps.n && !text_begins(steps.items[n], "start "); n++)
-		fprintf(out, "%s\n", steps.items[n]);
+		if (!text_begins(steps.items[n], "setting "))
+			fprintf(out, "%s\n", steps.items[n]);
 	fclose(out);
 	start(file);
 	for (unsigned i = 0; i < n_workers; i++)
@@ -410,9 +438,15 @@ static void begin_anew(struct words before, struct words steps)
 
 void world_begin(struct words before, struct words steps)
 {
+	bool same = use_settings(settings_of(before, steps));
+
 	if (n_workers > 1) {
 		begin_anew(before, steps);
 		return;
+	}
+	if (!same) {
+		stop();
+		start(NULL);
 	}
 	end_blocked();
 	must(0, "end", "");
@@ -476,6 +510,18 @@ unsigned world_bindings(const char *label)
 {
 	(void)label;
 	return 0;
+}
+
+char *world_multipart(const char *label)
+{
+	(void)label;
+	return NULL;
+}
+
+char *world_folder(const char *label)
+{
+	(void)label;
+	return NULL;
 }
 
 char *world_context_param(const char *label, const char *name)

@@ -52,6 +52,19 @@ static int on_service(void *self, struct bw_req *req)
 	return script_run(t->script, t, req, NULL);
 }
 
+/* Its answer would be that of GET, but for the log. */
+static int on_head(void *self, struct bw_req *req)
+{
+	things_log(&things.calls, "HEAD");
+	return on_service(self, req);
+}
+
+static int64_t on_last_modified(void *self, struct bw_req *req)
+{
+	(void)req;
+	return thing_of(self)->modified_ms;
+}
+
 static int on_filter(void *self, struct bw_req *req, struct bw_chain *chain)
 {
 	struct thing *t = thing_of(self);
@@ -121,6 +134,7 @@ static const struct bw_servlet get_type = {
 	.init = on_init,
 	.destroy = on_destroy,
 	.get = on_service,
+	.last_modified = on_last_modified,
 };
 static const struct bw_filter filter_type = {
 	.size = sizeof(filter_type),
@@ -155,6 +169,29 @@ static const struct kind {
 	{ 'L', NULL, &listener_type, "" }, /* the interfaces are its words */
 };
 
+const void *thing_table(struct words methods)
+{
+	struct bw_servlet *t = text_alloc(sizeof(*t));
+	const struct {
+		const char *name;
+		int (**entry)(void *self, struct bw_req *req);
+		int (*fn)(void *self, struct bw_req *req);
+	} entries[] = {
+		{ "GET", &t->get, on_service },         { "HEAD", &t->head, on_head },
+		{ "POST", &t->post, on_service },       { "PUT", &t->put, on_service },
+		{ "PATCH", &t->patch, on_service },     { "DELETE", &t->delete, on_service },
+		{ "OPTIONS", &t->options, on_service },
+	};
+
+	*t = get_type;
+	t->get = NULL;
+	for (size_t i = 0; i < methods.n; i++)
+		for (size_t k = 0; k < sizeof(entries) / sizeof(*entries); k++)
+			if (strcmp(methods.items[i], entries[k].name) == 0)
+				*entries[k].entry = entries[k].fn;
+	return t;
+}
+
 static const struct kind *find_kind(char letter)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -176,7 +213,7 @@ bool thing_kind(struct thing *t)
 
 struct bw_service_object thing_object(struct thing *t)
 {
-	struct bw_service_object o = { .type = find_kind(t->kind)->type };
+	struct bw_service_object o = { .type = t->type ? t->type : find_kind(t->kind)->type };
 	struct object           *single;
 
 	if (t->factory) {

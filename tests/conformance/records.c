@@ -3,6 +3,7 @@
 #include "things.h"
 #include "world.h"
 
+#include <gateway/multipart.h>
 #include <gateway/whiteboard/snapshot.h>
 
 bool world_has_records(void)
@@ -54,6 +55,36 @@ unsigned world_bindings(const char *label)
 	for (size_t i = 0; i < s->n_contexts; i++)
 		n += s->contexts[i]->context->reading->id == id_of(label);
 	return n;
+}
+
+static const struct binding *servlet_binding(const char *label)
+{
+	const struct snapshot *s = snapshot_current();
+
+	for (size_t i = 0; i < s->n_bindings; i++)
+		if (s->bindings[i]->reading->id == id_of(label) &&
+		    s->bindings[i]->failure == FAILURE_NONE)
+			return s->bindings[i];
+	return NULL;
+}
+
+char *world_multipart(const char *label)
+{
+	const struct binding        *b = servlet_binding(label);
+	const struct reading_upload *u = b ? &b->reading->upload : NULL;
+
+	if (!u)
+		return NULL;
+	return text_printf("%s %d %s %lld %lld %lld", u->enabled ? "true" : "false", u->threshold,
+	                   u->location.p ? u->location.p : "-", (long long)u->max_file_size,
+	                   (long long)u->max_request_size, (long long)u->max_file_count);
+}
+
+const char *world_location(const char *label)
+{
+	const struct binding *b = servlet_binding(label);
+
+	return b && b->upload ? b->upload->location : NULL;
 }
 
 char *world_context_param(const char *label, const char *name)

@@ -156,6 +156,10 @@ static bool set_short(struct thing *t, const char *key, const char *value)
 		t->label = text_printf("%s", value);
 	else if (strcmp(key, "null") == 0)
 		t->null_for = stage_bundle(value);
+	else if (strcmp(key, "methods") == 0)
+		t->type = thing_table(text_list(value));
+	else if (strcmp(key, "modified") == 0)
+		t->modified_ms = atoll(value);
 	else
 		return false;
 	return true;
@@ -219,6 +223,7 @@ static struct thing *thing_new(char kind, const char *label)
 	t->kind = kind;
 	t->label = text_printf("%s", label);
 	t->bundle = stage_bundle("test");
+	t->modified_ms = -1;
 	if (!thing_kind(t))
 		stage_fail("no such kind: %c", kind);
 	t->next = things.list;

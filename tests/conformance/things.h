@@ -25,6 +25,8 @@ struct thing {
 	struct bw_context *context;  /* that it was last initialised in */
 	struct words params; /* init parameters it looks for: their names and values in turn */
 	unsigned     made, released;
+	const void  *type;        /* methods=: its table; NULL: that of its kind */
+	int64_t      modified_ms; /* modified=: what last_modified returns */
 };
 
 struct log {
@@ -60,6 +62,8 @@ bool things_answer(const char *question, const char **ret);
 bool thing_kind(struct thing *t);
 /* The thing behind the object that a callback is given. */
 struct thing *thing_of(void *self);
+/* objects.c: a servlet's table that has these methods. */
+const void *thing_table(struct words methods);
 /* objects.c: the type table and the factory for a thing. */
 struct bw_service_object thing_object(struct thing *t);
 /* listeners.c */

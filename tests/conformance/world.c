@@ -2,24 +2,34 @@
  * transport that only remembers. The one worker is this process. Tests: every row file. */
 #include "world.h"
 
+#include "ask.h"
 #include "stage.h"
 #include "things.h"
 
 #include <base/fatal.h>
+#include <ctype.h>
 #include <gateway/bundles.h>
 #include <gateway/fiber.h>
+#include <gateway/params.h>
 #include <gateway/path.h>
 #include <gateway/request.h>
 #include <gateway/whiteboard/async.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/snapshot.h>
+#include <gateway/whiteboard/upload.h>
 #include <gateway/whiteboard/whiteboard.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tests/support/fake_loop.h>
+#include <unistd.h>
 
 const struct bw_host *bw_host; /* as BW_BUNDLE defines it */
+
+static char spool[] = "/tmp/boardwalk-parts-XXXXXX"; /* parts of requests */
+
+#define MAX_PARAMETERS 10000
+#define MAX_FORM       (2u << 20)
 
 static struct registry *registry;
 static struct answer   *serving; /* answers whose request is not complete; newest first */
@@ -139,35 +149,36 @@ static struct answer *resume(void)
 	return a;
 }
 
-static void fill_headers(struct bw_req *req, char *const *words, size_t n)
+static void fill_headers(struct bw_req *req, const struct ask *a)
 {
-	req->headers = arena_alloc(&req->arena, (n + 1) * sizeof(*req->headers));
-	for (size_t i = 0; i < n; i++) {
-		char *colon = strchr(words[i], ':');
-
-		if (!colon)
-			fatalx("no header: %s", words[i]);
-		req->headers[req->n_headers++] =
-			(struct bw_res_header){ { words[i], (size_t)(colon - words[i]) },
-			                        bw_str(colon + 1) };
+	req->headers = arena_alloc(&req->arena, (a->n_headers + 1) * sizeof(*req->headers));
+	req->n_headers = a->n_headers;
+	for (size_t i = 0; i < a->n_headers; i++) {
+		for (char *c = a->headers[i].name; *c; c++)
+			*c = (char)tolower((unsigned char)*c); /* as http has them */
+		req->headers[i] = (struct bw_res_header){ bw_str(a->headers[i].name),
+			                                  bw_str(a->headers[i].value) };
 	}
 }
 
-static bool fill(struct bw_req *req, struct words w)
+static bool fill(struct bw_req *req, struct ask a)
 {
 	static uint64_t    last_id;
-	size_t             at = w.n > 1 && w.items[0][0] != '/' ? 1 : 0;
 	struct path_target t;
 
 	req->id = ++last_id;
 	snprintf(req->id_text, sizeof(req->id_text), "%016llx", (unsigned long long)req->id);
-	req->method = request_dup(req, bw_str(at ? w.items[0] : "GET"));
-	if (path_canonical(&req->arena, bw_str(w.items[at]), &t) != BW_OK)
+	req->method = request_dup(req, bw_str(a.method));
+	req->http10 = a.http10;
+	req->scheme = BW_STR("http");
+	req->body_in = (const uint8_t *)a.body;
+	req->body_length = a.n_body;
+	if (path_canonical(&req->arena, bw_str(a.target), &t) != BW_OK)
 		return false;
 	req->uri = request_dup(req, t.uri);
 	req->query = request_dup(req, t.query);
 	req->path = request_dup(req, t.path);
-	fill_headers(req, w.items + at + 1, w.n - at - 1);
+	fill_headers(req, &a);
 	return true;
 }
 
@@ -190,7 +201,7 @@ struct answer *world_request(const char *text)
 	a = text_alloc(sizeof(*a));
 	a->body = text_printf("%s", "");
 	a->req = request_new();
-	if (!fill(a->req, text_split(text, " "))) {
+	if (!fill(a->req, ask_read(text))) {
 		refuse(a);
 		return a;
 	}
@@ -205,10 +216,32 @@ struct answer *world_request(const char *text)
 
 /* ---- the server ---- */
 
+/* "setting NAME=value": of the gateway's section of the configuration. */
+static void set(const char *setting)
+{
+	if (text_begins(setting, "trace="))
+		servlet_init(strcmp(setting, "trace=true") == 0);
+	else if (text_begins(setting, "max_parameters="))
+		params_init(strtoull(strchr(setting, '=') + 1, NULL, 10), MAX_FORM);
+	else if (text_begins(setting, "spool="))
+		upload_init(strchr(setting, '=') + 1);
+	else
+		fatalx("no such setting here: %s", setting);
+}
+
+static void set_defaults(void)
+{
+	servlet_init(false);
+	params_init(MAX_PARAMETERS, MAX_FORM);
+	upload_init(spool);
+}
+
 static void take(struct words steps)
 {
 	for (size_t i = 0; i < steps.n; i++)
-		if (text_begins(steps.items[i], "start "))
+		if (text_begins(steps.items[i], "setting "))
+			set(steps.items[i] + strlen("setting "));
+		else if (text_begins(steps.items[i], "start "))
 			world_request(steps.items[i] + strlen("start "));
 		else
 			things_step(steps.items[i]);
@@ -231,6 +264,7 @@ static void end_server(void)
 static void start_server(void)
 {
 	end_server();
+	set_defaults();
 	registry = registry_new();
 	bundles_use(registry);
 	whiteboard_init(registry);
@@ -240,6 +274,8 @@ void world_start(unsigned n_workers)
 {
 	if (n_workers != 1)
 		fatalx("this process is one worker");
+	if (!mkdtemp(spool))
+		fatal("%s", spool);
 	fiber_pool_init(64);
 	request_on_stop(on_stop);
 	async_init();
@@ -266,8 +302,12 @@ void world_done(void)
 {
 	end_server();
 	async_done();
+	upload_done();
 	request_pool_done();
 	fiber_pool_done();
+	rmdir(text_printf("%s/up", spool)); /* which a row has had made */
+	if (rmdir(spool) != 0)
+		fatal("something is left in %s", spool);
 	things_forget();
 }
 
@@ -284,6 +324,16 @@ void world_look_at(unsigned worker)
 bool world_ask(const char *question, const char **ret)
 {
 	return things_answer(question, ret);
+}
+
+/* "spool" stands for the folder that this server was given. */
+char *world_folder(const char *label)
+{
+	const char *folder = world_location(label);
+
+	if (!folder || !text_begins(folder, spool))
+		return folder ? text_printf("%s", folder) : NULL;
+	return text_printf("spool%s", folder + strlen(spool));
 }
 
 uint64_t world_count_before(void)

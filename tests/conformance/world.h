@@ -54,6 +54,11 @@ bool world_has_records(void);
 size_t world_failures(const char *label, struct record **ret);
 /* Active bindings of a thing, or uses of a context. */
 unsigned world_bindings(const char *label);
+/* What a servlet's record says of multipart bodies: "true 10240 /up -1 -1 50"; and the folder that it came
+ * to. NULL: no active servlet. */
+char *world_multipart(const char *label), *world_folder(const char *label);
+/* records.c, for world.c. */
+const char *world_location(const char *label);
 /* An init parameter of a context; NULL if it has none of that name. */
 char *world_context_param(const char *label, const char *name);
 /* service.changecount now; at the mark before the row's steps. */

@@ -75,8 +75,7 @@ static int on_end(void *arg)
 {
 	struct reading *r = arg;
 
-	if (!r->in_part ||
-	    memmem(r->content, r->n_content, r->delimiter.p, r->delimiter.n) != NULL)
+	if (!r->in_part || memmem(r->content, r->n_content, r->delimiter.p, r->delimiter.n) != NULL)
 		abort();
 	r->in_part = false;
 	note(r, r->content, r->n_content);

@@ -52,7 +52,7 @@ Test(cookies, read)
 		{ "a=1; a=2", "a=1|a=2" },
 		{ "a=", "a=" },
 		{ "a==b=c", "a==b=c" },
-		{ "a=\"q\"", "a=\"q\"" },               /* quotes are part of the value */
+		{ "a=\"q\"", "a=\"q\"" },                     /* quotes are part of the value */
 		{ "a={\"x\": [1, 2]}", "a={\"x\": [1, 2]}" }, /* what others in the domain set */
 		{ "a=\xc3\xa4", "a=\xc3\xa4" },
 		{ "A=1; a=2", "A=1|a=2" },
@@ -131,8 +131,9 @@ Test(cookies, written_with_safe_defaults)
 	c.max_age_s = 3600;
 	c.http_only = false;
 	c.same_site = BW_SAME_SITE_STRICT;
-	cr_expect_str_eq(sent(req, &c), "theme=dark; Path=/shop; Domain=shop.example; Max-Age=3600; "
-	                                "SameSite=Strict");
+	cr_expect_str_eq(sent(req, &c),
+	                 "theme=dark; Path=/shop; Domain=shop.example; Max-Age=3600; "
+	                 "SameSite=Strict");
 	c = bw_cookie("gone", BW_ABSENT);
 	c.max_age_s = 0;
 	c.secure = true;
@@ -172,8 +173,9 @@ Test(cookies, what_is_not_written)
 	static char      large[4097];
 
 	static const char *const names[] = { NULL, "", "a b", "a=b", "a;b", "a\r\nb", "\xc3\xa4" };
-	static const char *const values[] = { "a b",  "a,b",  "a;b",  "a\\b", "a\"b",     "\"",
-		                              "a\nb", "\x7f", "\"a;b\"", "\xc3\xa4", "\"a\"b\"" };
+	static const char *const values[] = { "a b",     "a,b",      "a;b",     "a\\b",
+		                              "a\"b",    "\"",       "a\nb",    "\x7f",
+		                              "\"a;b\"", "\xc3\xa4", "\"a\"b\"" };
 	static const char *const paths[] = { "", "a", "/a;b", "/a\r\nSet-Cookie: b=c" };
 	static const char *const domains[] = { "", "a b", "a;b", "a\r\nb", "\xc3\xa4.example" };
 

@@ -84,7 +84,8 @@ Test(multipart_scan, bodies)
 		{ "--b\r\n" CD "a\r\n\r\n1\r\n--b--\r\n", "a(-,-)=1;" },
 		{ "--b\r\n" CD "a\r\n\r\n1\r\n--b\r\n" CD "a\r\n\r\n2\r\n--b--\r\n",
 		  "a(-,-)=1;a(-,-)=2;" },
-		{ "--b\r\n" CD "f; filename=x.txt\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b--",
+		{ "--b\r\n" CD
+		  "f; filename=x.txt\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b--",
 		  "f(x.txt,text/plain)=hello;" },
 		{ "--b\r\ncontent-TYPE:text/plain \t\r\n" CD "\"f\";filename=\"\"\r\n\r\n\r\n--b--",
 		  "f(,text/plain)=;" },
@@ -103,8 +104,7 @@ Test(multipart_scan, bodies)
 		{ "--b\r\n" CD "\"a%22%0D%0a%20b\"\r\n\r\n1\r\n--b--", "a\"\r\n%20b(-,-)=1;" },
 		{ "--b\r\n" CD "\"a\\\"b\"; filename=\"C:\\d\\x\"\r\n\r\n1\r\n--b--",
 		  "a\"b(C:\\d\\x,-)=1;" },
-		{ "--b\r\n" CD "a; filename*=UTF-8''y; filename=x\r\n\r\n1\r\n--b--",
-		  "a(x,-)=1;" },
+		{ "--b\r\n" CD "a; filename*=UTF-8''y; filename=x\r\n\r\n1\r\n--b--", "a(x,-)=1;" },
 		{ "--b\r\n" CD "\xc3\xa4\r\n\r\n1\r\n--b--", "\xc3\xa4(-,-)=1;" },
 		{ "--b\r\n" CD "\"\"\r\n\r\n1\r\n--b--", "(-,-)=1;" },
 		{ "--b\r\n" CD "a\r\nContent-Transfer-Encoding: Binary\r\n\r\n1\r\n--b--",
@@ -141,7 +141,8 @@ Test(multipart_scan, bodies)
 		{ "--b\r\n" CD "a; name=b\r\n\r\n1\r\n--b--", "!" },
 		{ "--b\r\n" CD "a; filename=b; filename=c\r\n\r\n1\r\n--b--", "!" },
 		{ "--b\r\n" CD "a\r\n" CD "a\r\n\r\n1\r\n--b--", "!" },
-		{ "--b\r\n" CD "a\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n\r\n1\r\n--b--", "!" },
+		{ "--b\r\n" CD "a\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n\r\n1\r\n--b--",
+		  "!" },
 		{ "--b\r\n" CD "\"a\r\n\r\n1\r\n--b--", "!" },
 		{ "--b\r\n" CD "\xff\r\n\r\n1\r\n--b--", "!" },
 		{ "--b\r\nContent-Disposition: form-data\r\n\r\n1\r\n--b--", "!" },
@@ -178,7 +179,8 @@ Test(multipart_scan, limits_of_a_head)
 	const char  *body;
 
 	arena_init(&a);
-	body = repeat(&a, "--b\r\n" CD "a\r\n", "X: y\r\n", MULTIPART_MAX_LINES - 1, "\r\n1\r\n--b--");
+	body = repeat(&a, "--b\r\n" CD "a\r\n", "X: y\r\n", MULTIPART_MAX_LINES - 1,
+	              "\r\n1\r\n--b--");
 	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "a(-,-)=1;");
 	body = repeat(&a, "--b\r\n" CD "a\r\n", "X: y\r\n", MULTIPART_MAX_LINES, "\r\n1\r\n--b--");
 	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "!");
@@ -273,8 +275,10 @@ Test(multipart_scan, boundaries)
 		const char *type, *want; /* NULL: not one */
 	} rows[] = {
 		{ "multipart/form-data; boundary=b", "b" },
-		{ "multipart/form-data; charset=x; Boundary=\"a b'()+_,-./:=?z\"", "a b'()+_,-./:=?z" },
-		{ "multipart/form-data; boundary=----WebKitFormBoundaryA1", "----WebKitFormBoundaryA1" },
+		{ "multipart/form-data; charset=x; Boundary=\"a b'()+_,-./:=?z\"",
+		  "a b'()+_,-./:=?z" },
+		{ "multipart/form-data; boundary=----WebKitFormBoundaryA1",
+		  "----WebKitFormBoundaryA1" },
 		{ "multipart/form-data; boundary="
 		  "1234567890123456789012345678901234567890123456789012345678901234567890",
 		  "1234567890123456789012345678901234567890123456789012345678901234567890" },

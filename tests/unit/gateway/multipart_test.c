@@ -82,7 +82,7 @@ static void end(struct bw_req *req)
 
 static const char mixed[] = FIELD_PART("t") "text longer than ten octets\r\n" FILE_PART(
 	"f") "hello\r\n" FILE_PART("g") "0123456789A\r\n" FILE_PART("h") "abcdefghijklmnop\r\n"
-	"--b--\r\n";
+									 "--b--\r\n";
 
 static void read_is(struct bw_part *part, const char *want)
 {
@@ -132,11 +132,11 @@ Test(multipart, small_parts_are_in_memory_and_large_ones_in_a_file)
 
 Test(multipart, a_long_part_comes_through_whole)
 {
-	static char            body[300000], got[70000];
-	struct bw_req         *req;
-	struct bw_part        *part = NULL;
-	size_t                 head, n = 0, size = sizeof(body) - 100;
-	unsigned               before = open_files();
+	static char     body[300000], got[70000];
+	struct bw_req  *req;
+	struct bw_part *part = NULL;
+	size_t          head, n = 0, size = sizeof(body) - 100;
+	unsigned        before = open_files();
 
 	head = (size_t)sprintf(body, "%s", FILE_PART("f"));
 	for (size_t i = 0; i < size; i++)
@@ -203,7 +203,8 @@ Test(multipart, fields_together_are_limited)
 
 Test(multipart, what_is_refused)
 {
-	static const char      cut[] = FILE_PART("f") "0123456789ABCDEF", nul[] = FIELD_PART("t") "a\0b\r\n--b--",
+	static const char cut[] = FILE_PART("f") "0123456789ABCDEF",
+			  nul[] = FIELD_PART("t") "a\0b\r\n--b--",
 			  bad[] = FIELD_PART("t") "\xff\r\n--b--";
 	struct bw_req         *req = request(cut, sizeof(cut) - 1);
 	struct bw_part *const *parts;

@@ -138,8 +138,8 @@ Test(params, fields_of_multipart_come_after_the_query)
 	struct bw_req             *req =
 		request("POST", "p=0",
 	                "--b\r\nContent-Disposition: form-data; name=p\r\n\r\nval\r\n"
-	                            "--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\nfile\r\n"
-	                            "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n\r\n--b--");
+	                "--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\nfile\r\n"
+	                "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n\r\n--b--");
 
 	form.value = BW_STR("multipart/form-data; boundary=b");
 	req->upload = &all;
@@ -211,8 +211,8 @@ Test(params, of_dispatchers_come_first_and_end_with_them)
 Test(params, fields_are_there_as_soon_as_a_servlet_takes_them)
 {
 	static const struct upload all = { -1, -1, -1, 100, "/nowhere" };
-	struct bw_req             *req =
-		request("POST", "p=0", "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n1\r\n--b--");
+	struct bw_req             *req = request(
+			    "POST", "p=0", "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n1\r\n--b--");
 	struct req_query extra = { .query = BW_STR("x") };
 
 	form.value = BW_STR("multipart/form-data; boundary=b");

@@ -125,11 +125,15 @@ Test(servlet, TRACE_is_answered_if_it_is_on)
 {
 	static const struct bw_servlet own = { .size = sizeof(own), .trace = trace };
 	struct bw_res_header           headers[] = {
-                { BW_STR("host"), BW_STR("a") },           { BW_STR("cookie"), BW_STR("secret") },
-                { BW_STR("Cookie2"), BW_STR("secret") },   { BW_STR("authorization"), BW_STR("s") },
-                { BW_STR("Authorization-Info"), BW_STR("s") },
-                { BW_STR("forwarded"), BW_STR("s") },      { BW_STR("x-forwarded-for"), BW_STR("s") },
-                { BW_STR("proxy-authorization"), BW_STR("s") }, { BW_STR("x-q"), BW_STR("1") },
+			  { BW_STR("host"), BW_STR("a") },
+			  { BW_STR("cookie"), BW_STR("secret") },
+			  { BW_STR("Cookie2"), BW_STR("secret") },
+			  { BW_STR("authorization"), BW_STR("s") },
+			  { BW_STR("Authorization-Info"), BW_STR("s") },
+			  { BW_STR("forwarded"), BW_STR("s") },
+			  { BW_STR("x-forwarded-for"), BW_STR("s") },
+			  { BW_STR("proxy-authorization"), BW_STR("s") },
+			  { BW_STR("x-q"), BW_STR("1") },
 	};
 	struct bw_req *req = request("TRACE");
 
@@ -176,10 +180,9 @@ static int64_t last_modified(void *self, struct bw_req *req)
 	return modified_ms;
 }
 
-static const struct bw_servlet dated = { .size = sizeof(dated),
-	                                 .get = get,
-	                                 .post = post,
-	                                 .last_modified = last_modified };
+static const struct bw_servlet dated = {
+	.size = sizeof(dated), .get = get, .post = post, .last_modified = last_modified
+};
 
 static const char *last_modified_of(const struct bw_req *req)
 {

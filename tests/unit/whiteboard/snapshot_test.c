@@ -442,14 +442,13 @@ Test(snapshot, a_type_that_cannot_be_used_fails)
 	static const struct bw_servlet short_type = {
 		.size = offsetof(struct bw_servlet, last_modified) - 1
 	};
-	static const struct bw_servlet first_type = {
-		.size = offsetof(struct bw_servlet, last_modified)
-	};
+	static const struct bw_servlet first_type = { .size = offsetof(struct bw_servlet,
+		                                                       last_modified) };
 	const char *const              two[] = { BW_SERVLET, BW_FILTER, NULL };
 	const char *const              one[] = { BW_SERVLET, NULL };
 	struct bw_service_object       fine = { .type = &servlet }, cut = { .type = &short_type },
 				 first = { .type = &first_type };
-	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/a") };
+	const struct bw_prop props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/a") };
 
 	begin();
 	registry_register(registry, NULL, two, &fine, props, 1, NULL);

@@ -1,0 +1,5 @@
+/* forms.h - the words of forms.c. */
+#pragma once
+#include "actions.h"
+
+extern const struct word form_words[];
