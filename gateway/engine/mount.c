@@ -350,13 +350,13 @@ static void on_end(void *arg)
 
 /* ---- life ---- */
 
+static const struct registry_exchange exchange = { .stage = on_stage,
+	                                           .begin = on_begin,
+	                                           .end = on_end };
+
 void mount_init(struct registry *r, const struct gateway_settings *settings,
                 struct bw_context *context)
 {
-	static const struct registry_exchange exchange = { .stage = on_stage,
-		                                           .begin = on_begin,
-		                                           .end = on_end };
-
 	engine_context = context;
 	registry = r;
 	search_path_init(&search_path, &settings->search_path);
@@ -367,6 +367,7 @@ void mount_init(struct registry *r, const struct gateway_settings *settings,
 void mount_done(void)
 {
 	registry_unlisten(registry, on_event, NULL);
+	registry_unlisten_exchange(registry, &exchange);
 	while (servlets != NULL)
 		unmount(&servlets);
 	tree_done();

@@ -29,6 +29,18 @@ void registry_listen_exchange(struct registry *r, const struct registry_exchange
 	*at = x;
 }
 
+void registry_unlisten_exchange(struct registry *r, const struct registry_exchange *hooks)
+{
+	struct exchanger **at = &r->exchangers, *x;
+
+	while ((x = *at) != NULL && x->hooks != hooks)
+		at = &x->next;
+	if (x) {
+		*at = x->next;
+		free(x);
+	}
+}
+
 void registry_stage_begin(struct registry *r, struct bw_bundle *b)
 {
 	if (r->staging || r->staged.first)

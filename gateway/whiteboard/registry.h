@@ -57,6 +57,8 @@ struct registry_exchange {
 
 /* hooks: static. Each may be NULL but end. */
 void registry_listen_exchange(struct registry *r, const struct registry_exchange *hooks, void *arg);
+/* Not from inside of a hook. */
+void registry_unlisten_exchange(struct registry *r, const struct registry_exchange *hooks);
 void registry_stage_begin(struct registry *r, struct bw_bundle *b);
 /* from: whose place it will be; NULL: nobody's. After false only registry_stage_drop. */
 bool registry_stage(struct registry *r, const struct bw_bundle *from, char *reason, size_t size);

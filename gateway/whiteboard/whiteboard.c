@@ -214,12 +214,12 @@ static void on_end(void *arg)
 	snapshot_unref(replaced);
 }
 
+static const struct registry_exchange exchange = {
+	.stage = on_stage, .begin = on_begin, .publish = on_publish, .end = on_end
+};
+
 void whiteboard_init(struct registry *r)
 {
-	static const struct registry_exchange exchange = {
-		.stage = on_stage, .begin = on_begin, .publish = on_publish, .end = on_end
-	};
-
 	binding_on_destroyed(on_destroyed);
 	wb.registry = r;
 	insert(reading_new_default());
@@ -235,6 +235,7 @@ void whiteboard_done(void)
 	struct snapshot *last;
 
 	registry_unlisten(wb.registry, on_event, NULL);
+	registry_unlisten_exchange(wb.registry, &exchange);
 	while (wb.n > 0) {
 		struct reading *r = take_out(&wb.readings[wb.n - 1]);
 

@@ -248,6 +248,7 @@ Test(generations, one_that_is_dropped_was_never_there)
 	end();
 }
 
+/* Row E29. */
 Test(generations, a_request_completes_with_what_it_began_with)
 {
 	size_t one;
@@ -429,6 +430,25 @@ Test(generations, what_stops_may_not_register)
 	end();
 }
 
+/* Row E33: the whiteboard stops with a request inside and starts anew, with the same registrations. */
+Test(generations, a_whiteboard_that_starts_again_serves_all)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 context=/c");
+	run_other(BUNDLE_INSTALL, "n=other");
+	ask("/c/gen/sleep");
+	whiteboard_done();
+	whiteboard_init(registry);
+	cr_assert_str_eq(body_of("/c/gen"), "1");
+	cr_assert_str_eq(body_of("/gen"), "other");
+	resume();
+	cr_assert_str_eq(last.body, "1");
+	run(BUNDLE_UPDATE, "n=2 context=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "2");
+	cr_assert(described("\"mapped\":0"));
+	end();
+}
+
 /* ---- a worker that starts ---- */
 
 Test(generations, a_worker_is_told_what_is_installed)
@@ -494,6 +514,7 @@ Test(generations, a_footprint_that_is_none_is_refused)
 
 /* ---- what stays ---- */
 
+/* Row E30. */
 Test(generations, one_that_does_not_drain_is_kept_and_counted)
 {
 	struct shared *shared = shared_map(1);
