@@ -13,6 +13,7 @@
 #include "request.h"
 #include "resolver.h"
 #include "security/security.h"
+#include "session.h"
 #include "whiteboard/async.h"
 #include "whiteboard/attr.h"
 #include "whiteboard/dispatcher.h"
@@ -223,6 +224,16 @@ const struct bw_host *bundles_host(void)
 		.part_headers = multipart_headers,
 		.part_size = multipart_size,
 		.part_read = multipart_read,
+		.req_session = session_of_request,
+		.session_id = session_id,
+		.session_info = session_info,
+		.session_set_timeout = session_set_timeout,
+		.session_get = session_get,
+		.session_name = session_name,
+		.session_set = session_set,
+		.session_add = session_add,
+		.session_invalidate = session_invalidate,
+		.session_change_id = session_change_id,
 	};
 
 	return &host;

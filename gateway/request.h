@@ -27,6 +27,7 @@ struct parameters;
 struct cookies;
 struct multipart;
 struct upload; /* multipart.h */
+struct req_sessions; /* session.h */
 struct bw_res_header {
 	struct bw_str name, value; /* name in lower case */
 };
@@ -138,6 +139,9 @@ struct bw_req {
 	const struct upload *upload; /* whiteboard: what the servlet allows; NULL: no multipart */
 
 	struct http_req *http;
+
+	/* sessions: session.c; NULL: nobody has asked for one */
+	struct req_sessions *sessions;
 };
 
 /* A request with two owners, state NEW, an initialised arena and status 200. */
@@ -203,6 +207,9 @@ const char *response_reason(int status);
 bool response_has_body(const struct bw_req *req);
 int  response_status(struct bw_req *req, int status);
 int  response_header(struct bw_req *req, const char *name, struct bw_str value, bool replace);
+/* The server's own cookie of that name, in place of an earlier one; also where the servlet's headers are
+ * ignored. Not once committed. value: in the arena. */
+void response_set_cookie(struct bw_req *req, struct bw_str cookie, struct bw_str value);
 int  response_write(struct bw_req *req, const void *data, size_t n);
 int  response_flush(struct bw_req *req);
 /* The body to come has n octets: a streamed one goes out with its Content-Length then. Only if nothing was

@@ -132,6 +132,22 @@ int response_header(struct bw_req *req, const char *name, struct bw_str value, b
 	return BW_OK;
 }
 
+void response_set_cookie(struct bw_req *req, struct bw_str cookie, struct bw_str value)
+{
+	static const struct bw_str name = { "set-cookie", 10 };
+
+	for (size_t i = 0; i < req->n_res_headers; i++) {
+		struct bw_res_header *h = &req->res_headers[i];
+
+		if (!bw_str_eq(h->name, name) || h->value.n <= cookie.n ||
+		    h->value.p[cookie.n] != '=' || memcmp(h->value.p, cookie.p, cookie.n) != 0)
+			continue;
+		h->value = value;
+		return;
+	}
+	append_header(req, name, value);
+}
+
 bool response_has_body(const struct bw_req *req)
 {
 	return !req->head_only && req->status != 204 && req->status != 304;

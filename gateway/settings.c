@@ -73,6 +73,12 @@ const struct conf_key gateway_keys[] = {
 	    "where relative resource types are looked up, in order"),
 	KEY("trace", CONF_BOOL, trace, "false", 0, 0,
 	    "answer TRACE: it shows the client what proxies in front have added"),
+	KEY("session_cookie", CONF_STRING, session_cookie, "JSESSIONID", 0, 0,
+	    "name of the cookie that holds a session's id"),
+	KEY("session_timeout_s", CONF_UINT, session_timeout_s, "1800", 0, 2147483647,
+	    "seconds without a request after which a session ends, unless a servlet says "
+	    "otherwise; "
+	    "0: never"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 const size_t gateway_n_keys = sizeof(gateway_keys) / sizeof(gateway_keys[0]);

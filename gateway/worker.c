@@ -20,6 +20,7 @@
 #include "request.h"
 #include "resolver.h"
 #include "security/security.h"
+#include "session.h"
 #include "settings.h"
 #include "shared.h"
 #include "whiteboard/async.h"
@@ -51,6 +52,8 @@ static void serve(struct bw_req *req)
 	else
 		whiteboard_serve(req);
 	resolvers_close(req);
+	if (req->sessions)
+		sessions_release(req);
 }
 
 /* As a request would: mint a handle, read a resource that everyone may read. */
@@ -194,6 +197,7 @@ int worker_run(const struct worker *w)
 	management_init(w->shared, probe);
 	console_init();
 	ask_init(s, counters);
+	sessions_init(s);
 	bundles_init(registry, counters, s->bundle_drain_ms);
 	bundles_on_work(on_bundle_work);
 	bundles_load(&s->bundles, w->bundles);
@@ -208,6 +212,7 @@ int worker_run(const struct worker *w)
 		return 0;
 	}
 	bundles_stop();
+	sessions_done();
 	ask_done();
 	if (s->engine)
 		engine_done();

@@ -17,6 +17,8 @@
 #include <boardwalk/service.h>
 #include <boardwalk/servlet.h>
 
+struct bw_session_info; /* session.h */
+
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
 #define BW_ABI_MINOR    1
@@ -143,6 +145,18 @@ struct bw_host {
 	size_t (*part_headers)(const struct bw_part *part, const struct bw_pair **ret_headers);
 	uint64_t (*part_size)(const struct bw_part *part);
 	int (*part_read)(struct bw_part *part, uint64_t offset, void *buf, size_t n, size_t *ret_n);
+
+	/* Sessions. */
+	int (*req_session)(struct bw_req *req, bool create, struct bw_session **ret_session);
+	struct bw_str (*session_id)(const struct bw_session *s);
+	int (*session_info)(const struct bw_session *s, struct bw_session_info *ret);
+	int (*session_set_timeout)(struct bw_session *s, int32_t seconds);
+	int (*session_get)(const struct bw_session *s, const char *name, struct bw_value *ret);
+	struct bw_str (*session_name)(const struct bw_session *s, size_t i);
+	int (*session_set)(struct bw_session *s, const char *name, const struct bw_value *value);
+	int (*session_add)(struct bw_session *s, const char *name, int64_t delta, int64_t *ret_result);
+	int (*session_invalidate)(struct bw_session *s);
+	int (*session_change_id)(struct bw_session *s);
 };
 
 struct bw_bundle_descriptor {

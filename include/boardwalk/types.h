@@ -15,6 +15,7 @@ struct bw_resolver; /* one identity's view of the repository; lives in the reque
 struct bw_request_dispatcher; /* a servlet that a request can be handed to; lives in the request */
 struct bw_async;    /* a request that goes on after its servlet; counted, see async.h */
 struct bw_async_listener;
+struct bw_session;  /* what is remembered of a client; lives as long as the request that asked */
 struct bw_resource; /* one item read through a resolver; lives as long as the request */
 
 /* Bytes with a length. p == NULL means absent, which is not the same as the empty string; when p is

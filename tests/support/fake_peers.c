@@ -3,6 +3,7 @@
 #include <gateway/offload.h>
 #include <gateway/resolver.h>
 #include <gateway/security/security.h>
+#include <gateway/session.h>
 
 int security_authenticate(struct bw_req *req)
 {
@@ -84,4 +85,76 @@ __attribute__((weak)) int offload_sleep_ms(struct bw_req *req, unsigned ms)
 	(void)req;
 	(void)ms;
 	return BW_EUNSUPPORTED;
+}
+
+int session_of_request(struct bw_req *req, bool create, struct bw_session **ret)
+{
+	(void)req;
+	(void)create;
+	(void)ret;
+	return BW_EGONE;
+}
+
+struct bw_str session_id(const struct bw_session *s)
+{
+	(void)s;
+	return BW_ABSENT;
+}
+
+int session_info(const struct bw_session *s, struct bw_session_info *ret)
+{
+	(void)s;
+	(void)ret;
+	return BW_ESTATE;
+}
+
+int session_set_timeout(struct bw_session *s, int32_t seconds)
+{
+	(void)s;
+	(void)seconds;
+	return BW_ESTATE;
+}
+
+int session_get(const struct bw_session *s, const char *name, struct bw_value *ret)
+{
+	(void)s;
+	(void)name;
+	(void)ret;
+	return BW_ESTATE;
+}
+
+struct bw_str session_name(const struct bw_session *s, size_t i)
+{
+	(void)s;
+	(void)i;
+	return BW_ABSENT;
+}
+
+int session_set(struct bw_session *s, const char *name, const struct bw_value *value)
+{
+	(void)s;
+	(void)name;
+	(void)value;
+	return BW_ESTATE;
+}
+
+int session_add(struct bw_session *s, const char *name, int64_t delta, int64_t *ret)
+{
+	(void)s;
+	(void)name;
+	(void)delta;
+	(void)ret;
+	return BW_ESTATE;
+}
+
+int session_invalidate(struct bw_session *s)
+{
+	(void)s;
+	return BW_ESTATE;
+}
+
+int session_change_id(struct bw_session *s)
+{
+	(void)s;
+	return BW_ESTATE;
 }

@@ -11,6 +11,12 @@
 #include "support/instance.h"
 #include "support/postgres.h"
 
+#include <base/schema_version.h>
+
+#define TEXT(number)   TEXT_OF(number)
+#define TEXT_OF(number) #number
+#define SCHEMA         TEXT(SCHEMA_VERSION)
+
 static char                  urls[3][256];
 static const char *const     environment[] = { urls[0], urls[1], urls[2], NULL };
 static struct test_postgres *foreign;
@@ -59,7 +65,7 @@ Test(database, of_the_operator_is_migrated_and_used)
 	snprintf(folder, sizeof(folder), "%s/postgresql", i.data);
 	cr_assert_neq(access(folder, F_OK), 0, "a cluster of our own was made as well");
 	cr_assert_eq(test_instance_pid(&i, "postgres"), 0);
-	check_value("SELECT max(version) FROM public.boardwalk_migration", "2");
+	check_value("SELECT max(version) FROM public.boardwalk_migration", SCHEMA);
 	check_value("SELECT count(*) FROM repo.tree WHERE path LIKE '/content/dam/%'", "5");
 	test_instance_stop(&i);
 	test_postgres_free(foreign);
