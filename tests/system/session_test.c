@@ -427,6 +427,7 @@ Test(session, acknowledged_survives_the_death_of_any_process)
 		cr_assert(test_instance_recovered(&instance, names[i], pid, 15000), "%s", names[i]);
 		snprintf(wanted, sizeof(wanted), "there n=%d v=%s", i + 1, names[i]);
 		expect_soon(&c, "/foo", "peek,get.n,get.v", wanted);
+		expect_soon(&c, "/foo", "peek,set.w.1", "there"); /* it writes, too */
 	}
 	http_close(&c.http);
 }
