@@ -54,18 +54,22 @@ static struct bw_str draw_id(struct bw_req *req)
 	return (struct bw_str){ arena_dup(&req->arena, text, sizeof(text)), sizeof(text) };
 }
 
-static struct req_sessions *sessions_of(struct bw_req *req)
+/* The first time a request asks for any. */
+static int look_for_id(struct bw_req *req)
 {
-	struct req_sessions *all = req->sessions;
+	struct req_sessions *all;
 	struct bw_str        id;
+	int                  err;
 
-	if (all != NULL)
-		return all;
+	if (req->sessions != NULL)
+		return BW_OK;
+	err = session_cookie_get(req, &id);
+	if (err != BW_OK)
+		return err;
 	all = arena_zalloc(&req->arena, sizeof(*all));
-	id = session_cookie_get(req);
-	set_id(all, id.p != NULL ? request_dup(req, id) : id);
+	set_id(all, id);
 	req->sessions = all;
-	return all;
+	return BW_OK;
 }
 
 /* ---- finding and making ---- */
@@ -174,12 +178,13 @@ static int create(struct bw_req *req, struct bw_str context, struct bw_session *
 	if (err == BW_OK && s == NULL) {
 		set_id(all, draw_id(req));
 		err = ask_session_create(req, all->hash, context, false, first_timeout_s, &answer);
-		if (err != BW_OK) { /* made or not: the client does not learn of it */
+		if (err == BW_OK)
+			err = session_cookie_put(req, all->id);
+		if (err != BW_OK) { /* made or not: nobody will know its id */
 			set_id(all, BW_ABSENT);
 			return err;
 		}
 		s = take(req, &answer, context);
-		session_cookie_put(req, all->id);
 	}
 	if (err != BW_OK)
 		return err;
@@ -199,8 +204,11 @@ int session_of_request(struct bw_req *req, bool may_create, struct bw_session **
 		return err;
 	if (req->context == NULL || req->context == req->snapshot->server)
 		return BW_ESTATE;
+	err = look_for_id(req);
+	if (err != BW_OK)
+		return err;
 	context = req->context->reading->name;
-	s = find(sessions_of(req), context);
+	s = find(req->sessions, context);
 	if (s == NULL && (err = load(req, context, &s)) != BW_OK)
 		return err;
 	if (s->state != SESSION_LIVE) {
@@ -354,7 +362,7 @@ static void retire(struct bw_req *req)
 {
 	set_id(req->sessions, BW_ABSENT);
 	if (!req->committed && !req->closed)
-		session_cookie_put(req, BW_ABSENT);
+		(void)session_cookie_put(req, BW_ABSENT); /* the other one was put as well */
 }
 
 int session_invalidate(struct bw_session *s)
@@ -428,7 +436,7 @@ int session_change_id(struct bw_session *s)
 		return err;
 	set_id(all, id);
 	all->lives = true;
-	session_cookie_put(req, id);
+	(void)session_cookie_put(req, id); /* as the old one was */
 	for (struct bw_session *each = all->first; each != NULL; each = each->next)
 		if (each->state == SESSION_LIVE)
 			each->id = id;

@@ -79,9 +79,10 @@ void session_fill(struct bw_session *s, const struct session_record *r);
 /* ---- session_cookie.c ---- */
 void session_cookie_init(const char *name);
 /* The id that the request's cookie holds; absent if it holds none that could be one of ours. */
-struct bw_str session_cookie_get(const struct bw_req *req);
-/* Into the response, in place of one that was set before. id absent: the client is to forget it. */
-void session_cookie_put(struct bw_req *req, struct bw_str id);
+int session_cookie_get(struct bw_req *req, struct bw_str *ret_id);
+/* Into the response, in place of one that was set before. id absent: the client is to forget it.
+ * BW_EINVAL: clients would not keep a cookie of that name over http. */
+int session_cookie_put(struct bw_req *req, struct bw_str id);
 
 /* ---- session_tell.c: the listeners of a session's context, wherever it came from ---- */
 void session_tell_created(struct bw_session *s);

@@ -28,8 +28,8 @@ struct bw_session_info {
 
 /* The session of the client in the context of the current dispatch: the same one however often it is
  * asked for. BW_ENOTFOUND: there is none, and create is false. BW_ESTATE: no context (a preprocessor),
- * or one would have to be made and the response is committed or closed. *ret_session lives as long as
- * the request. (waits) */
+ * or one would have to be made and the response is committed or closed. BW_ESYNTAX: the client's Cookie
+ * header is malformed. *ret_session lives as long as the request. (waits) */
 static inline int bw_req_session(struct bw_req *req, bool create, struct bw_session **ret_session)
 {
 	return bw_host->req_session(req, create, ret_session);
