@@ -73,8 +73,8 @@ static const struct command {
 	  "install, update, uninstall, start, stop; list; watch a folder", bundle_main,
 	  INSTANCE | 1u << OPTION_JSON, 1, INT_MAX },
 	{ "ctl", "VERB [ARGUMENT]...",
-	  "what the workers know: whiteboard; route METHOD PATH, and why", ctl_main, INSTANCE, 1,
-	  8 },
+	  "what the workers know: whiteboard; route METHOD PATH, and why", ctl_main,
+	  INSTANCE | 1u << OPTION_JSON, 1, 8 },
 	{ "conf", "", "print the commented example of the configuration", conf_main,
 	  1u << OPTION_BIN | 1u << OPTION_HELP, 0, 0 },
 };

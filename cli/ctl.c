@@ -10,6 +10,7 @@
 #include "alike.h"
 #include "cli.h"
 #include "instance.h"
+#include "route.h"
 #include "speak.h"
 
 static const struct verb {
@@ -46,11 +47,15 @@ static json_t *request_of(const struct cli *cli)
 }
 
 /* One answer if all are alike, else everything, so that the difference can be looked for. */
-static bool print(json_t *lines)
+static bool print(const struct cli *cli, json_t *lines)
 {
 	bool    alike = alike_check(lines);
 	json_t *first = json_object_get(json_array_get(lines, 0), "answer");
 
+	if (alike && first != NULL && !cli->json && strcmp(cli->operands[0], "route") == 0) {
+		route_print(first, stdout);
+		return true;
+	}
 	if (json_dumpf(alike && first != NULL ? first : lines, stdout,
 	               JSON_INDENT(2) | JSON_ENCODE_ANY) != 0)
 		alike = complain("the answer could not be printed");
@@ -71,7 +76,7 @@ static bool ask(const struct cli *cli, const struct instance *instance)
 	if (error != NULL)
 		done = complain("%s", error);
 	else
-		done = last != NULL && print(lines);
+		done = last != NULL && print(cli, lines);
 	json_decref(lines);
 	json_decref(last);
 	speak_close(&gateway);

@@ -39,7 +39,7 @@ static void put_loser(const struct route *r, const struct loser *l)
 	json_out_object(j);
 	record_str(j, "kind", bw_str(l->kind));
 	record_str(j, "name", l->reading->name);
-	record_int(j, "serviceId", l->reading->id);
+	record_service(j, l->reading);
 	record_str(j, "context", l->context);
 	record_str(j, "pattern", l->pattern);
 	record_str(j, "code", bw_str(l->code));
@@ -209,12 +209,8 @@ static const char *why_failed(const struct route *r, const struct failure *f,
 	case FAILURE_SHADOWED:
 		if (!holder)
 			return "a better one has this";
-		if (f->kind == READING_CONTEXT)
-			return arena_printf(r->arena, "context %s, service %lld, is active: it %s",
-			                    holder->name.p, (long long)holder->id,
-			                    why_ranked(r, holder, f->reading));
-		return arena_printf(r->arena, "service %lld (%s) has this pattern: it %s",
-		                    (long long)holder->id, holder->note,
+		return arena_printf(r->arena, "%s has this %s: it %s", holder->note,
+		                    f->kind == READING_CONTEXT ? "name" : "pattern",
 		                    why_ranked(r, holder, f->reading));
 	case FAILURE_INIT:
 		return "its init returned an error; it is tried again when its properties change";
@@ -368,6 +364,7 @@ int inspect_route(const char *method, const char *target, struct buf *to)
 	json_out_init(&j, to);
 	json_out_object(&j);
 	record_str(&j, "method", bw_str(method));
+	record_str(&j, "target", bw_str(target));
 	err = path_canonical(&arena, bw_str(target), &t);
 	record_str(&j, "path", err == BW_OK ? t.path : BW_ABSENT);
 	if (err == BW_OK) {

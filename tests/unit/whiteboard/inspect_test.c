@@ -405,7 +405,7 @@ Test(inspect, each_who_lost_is_told_why)
 	expect(j, "servletDTO/name", "\"winner\"");
 	expect_other(j, "empty", "NO_PATTERN_MATCHES", "no pattern in it takes /");
 	expect_other(j, "lower", "SHADOWED_BY_OTHER_SERVICE",
-	             "winner) has this pattern: it is ranked "
+	             "winner has this pattern: it is ranked "
 	             "higher (3 against -1)");
 	expect_other(j, "younger", "SHADOWED_BY_OTHER_SERVICE", "registered earlier");
 	expect_other(j, "prefix", "LESS_SPECIFIC", "an exact pattern goes before a prefix");
@@ -418,8 +418,8 @@ Test(inspect, each_who_lost_is_told_why)
 	expect_other(j, "guard", "EXCEPTION_ON_INIT", "its init returned an error");
 	expect_other(j, "a resource", "LESS_SPECIFIC", "an exact pattern goes before the default");
 	expect_other(j, "c", "SHADOWED_BY_OTHER_SERVICE",
-	             "context c, service 2, is active: it is ranked "
-	             "the same and was registered earlier");
+	             "boardwalk:context c has this name: it is ranked the same and was registered "
+	             "earlier");
 	expect_size(j, "others", 11);
 	json_decref(j);
 }
