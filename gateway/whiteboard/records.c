@@ -87,11 +87,24 @@ static int64_t context_id(const struct snapshot_servlet *servlet)
 	return servlet->context->context->reading->id;
 }
 
+/* As registered; zeros and nothing of one that takes no parts. */
+void record_upload(struct json_out *j, const struct reading *r)
+{
+	const struct reading_upload *u = &r->upload;
+
+	record_bool(j, "multipartEnabled", u->enabled);
+	record_int(j, "multipartFileSizeThreshold", u->threshold);
+	record_str(j, "multipartLocation", u->location);
+	record_int(j, "multipartMaxFileSize", u->max_file_size);
+	record_int(j, "multipartMaxRequestSize", u->max_request_size);
+}
+
 void record_servlet(struct json_out *j, const struct snapshot_servlet *servlet)
 {
 	json_out_object(j);
 	record_servlet_head(j, servlet->reading, context_id(servlet));
 	put_held(j, servlet);
+	record_upload(j, servlet->reading);
 	json_out_object_end(j);
 }
 
