@@ -1,4 +1,4 @@
-/* Expectations.
+/* Expectations; those about what the whiteboard shows of itself are in inspected.c.
  *
  *   200 A sp=/a pi=-       an answer: status, whole body, what the last servlet saw (seen.c has the keys);
  *                          hdr(X-A)=1, error.message=boom, truncated; - is absent, "" empty;
@@ -15,6 +15,8 @@
  *
  * Tests: every row file. */
 #include "check.h"
+
+#include "inspected.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -212,6 +214,8 @@ bool check_is_beyond(const char *item)
 
 	if (world_has_records())
 		return false;
+	if (inspected_is(item))
+		return true;
 	for (size_t i = 0; i < sizeof(of_records) / sizeof(*of_records); i++)
 		if (text_begins(item, of_records[i]))
 			return true;
@@ -225,6 +229,8 @@ char *check_item(const char *item, const struct answer *answer)
 
 	if (check_is_answer(item))
 		return answer ? check_answer(item, answer) : text_printf("no request");
+	if (inspected_is(item))
+		return inspected_check(item);
 	if (text_begins(item, "log:"))
 		return compare_asked("log", after(item, "log:"), "life");
 	if (text_begins(item, "calls:"))

@@ -4,7 +4,9 @@
 #include "world.h"
 
 #include <gateway/multipart.h>
+#include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/snapshot.h>
+#include <jansson.h>
 
 bool world_has_records(void)
 {
@@ -99,4 +101,30 @@ char *world_context_param(const char *label, const char *name)
 				return text_of(r->params[k].value);
 	}
 	return NULL;
+}
+
+static json_t *parse(struct buf *b)
+{
+	json_t *j = json_loadb((char *)buf_data(b), buf_size(b), 0, NULL);
+
+	buf_done(b);
+	return j;
+}
+
+json_t *world_inspect(void)
+{
+	struct buf b;
+
+	buf_init(&b);
+	inspect_whiteboard(&b);
+	return parse(&b);
+}
+
+json_t *world_route(const char *method, const char *target)
+{
+	struct buf b;
+
+	buf_init(&b);
+	inspect_route(method, target, &b);
+	return parse(&b);
 }

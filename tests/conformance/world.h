@@ -61,6 +61,9 @@ char *world_multipart(const char *label), *world_folder(const char *label);
 const char *world_location(const char *label);
 /* An init parameter of a context; NULL if it has none of that name. */
 char *world_context_param(const char *label, const char *name);
+/* What it shows, as inspect.h of the whiteboard has it; a new reference. */
+struct json_t *world_inspect(void);
+struct json_t *world_route(const char *method, const char *target);
 /* service.changecount now; at the mark before the row's steps. */
 uint64_t world_count(void), world_count_before(void);
 /* Do the records show what they showed at that mark? */
