@@ -162,6 +162,107 @@ Test(dispatcher, writes_a_relative_base_as_text, .init = site_start, .fini = sit
 	site_end(req);
 }
 
+/* ---- whatever is nested ---- */
+
+static uint64_t seed = 11;
+static unsigned dispatched, budget;
+
+static unsigned draw(unsigned below)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % below;
+}
+
+/* What a dispatch changes. */
+struct state {
+	const struct dispatch   *whiteboard;
+	const struct req_target *target, *included;
+	const struct req_origin *origin;
+	const struct req_query  *extra;
+	const struct req_attr   *attrs;
+	struct bw_str            uri, path, query, sp, pi, name, pattern;
+	enum bw_dispatcher       dispatcher;
+	unsigned                 nested;
+	bool                     forwarded, body_only;
+};
+
+static void take_state(const struct bw_req *req, struct state *ret)
+{
+	memset(ret, 0, sizeof(*ret)); /* the padding is compared, too */
+	ret->whiteboard = req->whiteboard;
+	ret->target = req->target;
+	ret->included = req->included;
+	ret->origin = req->origin;
+	ret->extra = req->extra;
+	ret->attrs = req->attrs;
+	ret->uri = request_uri(req);
+	ret->path = request_path(req);
+	ret->query = request_query(req);
+	ret->sp = req->servlet_path;
+	ret->pi = req->path_info;
+	ret->name = req->servlet_name;
+	ret->pattern = req->pattern;
+	ret->dispatcher = req->dispatcher;
+	ret->nested = req->nested;
+	ret->forwarded = req->forwarded;
+	ret->body_only = req->body_only;
+}
+
+static struct bw_request_dispatcher *any_dispatcher(struct bw_req *req)
+{
+	static const struct bw_str paths[] = { BW_STR("/any"),         BW_STR("/any/x?a=1"),
+		                               BW_STR("/any/y;p=1/z"), BW_STR("any/q?"),
+		                               BW_STR("?r"),           BW_STR("../any") };
+
+	if (draw(5) == 0)
+		return dispatcher_named(req, BW_STR("any"));
+	return dispatcher_of_request(req, paths[draw(6)]);
+}
+
+static int do_anything(void *self, struct bw_req *req)
+{
+	struct state before, after;
+
+	(void)self;
+	for (unsigned n = draw(4); n > 0 && budget > 0; n--) {
+		struct bw_request_dispatcher *d = any_dispatcher(req);
+
+		budget--;
+		if (!d)
+			continue;
+		dispatched++;
+		take_state(req, &before);
+		if (draw(2) == 0)
+			dispatcher_forward(req, d);
+		else
+			dispatcher_include(req, d);
+		take_state(req, &after);
+		cr_assert(memcmp(&before, &after, sizeof(before)) == 0);
+		response_write(req, "x", 1);
+	}
+	return draw(6) == 0 ? BW_EBUSY : draw(6) == 0 ? response_send_error(req, 404, NULL) : BW_OK;
+}
+static const struct bw_servlet any_type = { .size = sizeof(any_type), .service = do_anything };
+
+Test(dispatcher, puts_everything_back, .init = site_start, .fini = site_stop)
+{
+	const struct bw_prop props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/any/*"),
+		                         BW_P_STRING(BW_SERVLET_NAME, "any") };
+
+	site_register(BW_SERVLET, &any_type, props, 2);
+	for (int i = 0; i < 2000; i++) {
+		struct bw_req *req;
+
+		budget = 200;
+		req = site_begin("/any/start?q=1");
+		cr_assert(req->target == NULL && req->extra == NULL && req->nested == 0);
+		cr_assert(req->body_only == false && req->forwarded == false);
+		cr_assert(req->status == 200 || req->status == 404 || req->status == 503);
+		site_end(req);
+	}
+	cr_assert(dispatched > 2000, "%u", dispatched);
+}
+
 /* ---- attributes of a dispatch ---- */
 
 Test(dispatcher, hides_attributes_in_brackets)
