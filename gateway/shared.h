@@ -22,8 +22,9 @@ struct shared_limit {
 	uint64_t crashed_us, until_us;        /* monotonic */
 };
 
+/* On pages of its own: shared_leave. */
 struct shared_worker {
-	_Alignas(128) _Atomic uint64_t turn_us;    /* monotonic time of the last turn of the loop */
+	_Alignas(4096) _Atomic uint64_t turn_us;   /* monotonic time of the last turn of the loop */
 	_Atomic uint32_t   in_requests;            /* requests being served */
 	_Atomic uint32_t   ready;                  /* auth and repo have greeted */
 	_Atomic uint32_t   started;                /* it got as far as serving, once */
@@ -34,6 +35,7 @@ struct shared_worker {
 	_Atomic uint64_t   handles_open; /* resolver handles not closed yet: 0 when idle */
 	_Atomic uint32_t   bundles_kept; /* old generations that could not be unmapped */
 	_Atomic uint32_t   wants_successor;
+	_Atomic uint32_t   left; /* shared_leave */
 	struct shared_mark mark;
 	char               crash_subject[SHARED_SUBJECT_MAX]; /* by the signal handler; "" : none */
 	struct shared_limit limits[SHARED_LIMITS];
@@ -46,3 +48,6 @@ struct shared {
 };
 
 struct shared *shared_map(uint32_t n_workers); /* fatal on failure */
+/* In a worker whose place a successor takes while it still ends its requests: what it writes here from
+ * now on is seen by itself alone, and the last that the others see is left = 1. */
+void shared_leave(struct shared_worker *me);

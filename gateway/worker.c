@@ -43,7 +43,8 @@
 #define OFFLOAD_QUEUE   256
 #define TRIM_MS         10000
 
-static struct loop_timer trim, tend;
+static struct loop_timer     trim, tend;
+static struct shared_worker *me;
 
 static void serve(struct bw_req *req)
 {
@@ -88,8 +89,15 @@ static void on_signal(void *arg)
 	struct signalfd_siginfo info;
 	int                     fd = *(const int *)arg;
 
-	if (read(fd, &info, sizeof(info)) == sizeof(info))
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM) {
 		http_stop();
+		return;
+	}
+	/* A successor is about to be started. */
+	shared_leave(me);
+	http_leave();
 }
 
 /* A signal becomes an event of the loop: it cannot fall between looking and sleeping. */
@@ -100,6 +108,7 @@ static int open_signals(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* a terminal sends it to all; the parent tells us */
@@ -167,6 +176,7 @@ int worker_run(const struct worker *w)
 	int                            signal_fd;
 	bool                           idle;
 
+	me = counters;
 	confine(w);
 	log_start();
 	signal_fd = open_signals();

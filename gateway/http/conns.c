@@ -300,13 +300,19 @@ static void on_sweep(struct loop_timer *t)
 	loop_timer_link(t, SWEEP_MS);
 }
 
-void conns_close(bool all)
+void conns_close_idle(uint64_t idle_us)
 {
 	for (struct conn *c = conns.all.next; c != &conns.all; c = c->next) {
 		look(c);
-		if (all || c->phase == CONN_IDLE)
+		if (c->phase == CONN_IDLE && loop_now_us() - c->since_us >= idle_us)
 			end(c);
 	}
+}
+
+void conns_close(void)
+{
+	for (struct conn *c = conns.all.next; c != &conns.all; c = c->next)
+		end(c);
 }
 
 size_t conns_open(void)

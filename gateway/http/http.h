@@ -24,5 +24,9 @@ void http_init(const struct http_config *config);
 bool http_run(void);
 /* Shutdown mode 1: no new connections, requests end, then http_run returns; called again: at once. */
 void http_stop(void);
+/* The same for a worker whose successor accepts from the same sockets already: a connection that is idle
+ * is told with its next response, and closed only if none comes within five seconds, so that no client that is about to ask
+ * loses its question. */
+void http_leave(void);
 /* After http_run returned true: frees everything; loop.h does not work any more. */
 void http_done(void);

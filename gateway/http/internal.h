@@ -27,6 +27,7 @@ struct http_server {
 	h2o_accept_ctx_t               accept;
 	uint64_t                       next_id;
 	bool                           stopping, at_once;
+	uint64_t                       idle_us; /* stopping: how long a connection may stay idle */
 	unsigned                       in_requests; /* fibers at work */
 };
 extern struct http_server http_server;
@@ -64,8 +65,9 @@ void conns_init(void);
 void conns_done(void);
 void conns_listen(int fd, bool management);
 void conns_stop_accepting(void);
-/* Ends those that serve nothing; all: every one. */
-void   conns_close(bool all);
+/* Ends those that have served nothing for so long; every one. */
+void   conns_close_idle(uint64_t idle_us);
+void   conns_close(void);
 size_t conns_open(void);
 void   conn_request_began(struct conn *c, struct http_req *h);
 void   conn_request_ended(struct conn *c);

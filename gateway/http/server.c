@@ -23,6 +23,7 @@
 
 #define REQ_TIMEOUT_MS  3600000 /* the sweep in conns.c is what limits */
 #define SPOOL_THRESHOLD (1024 * 1024)
+#define LEAVE_IDLE_US   5000000
 #define LAST_MS         2000 /* at the end, for connections to close and fibers to unwind */
 
 struct http_server http_server;
@@ -260,10 +261,10 @@ bool http_run(void)
 		loop_turn();
 	/* A connection that is being answered says "close" and ends with the answer. */
 	while (!http_server.at_once && (conns_open() > 0 || http_server.in_requests > 0)) {
-		conns_close(false);
+		conns_close_idle(http_server.idle_us);
 		loop_turn();
 	}
-	conns_close(true);
+	conns_close();
 	end_us = loop_now_us() + LAST_MS * 1000;
 	while ((conns_open() > 0 || http_server.in_requests > 0) && loop_now_us() < end_us)
 		loop_turn();
@@ -272,9 +273,19 @@ bool http_run(void)
 
 void http_stop(void)
 {
-	if (http_server.stopping)
+	if (http_server.stopping && http_server.idle_us == 0)
 		http_server.at_once = true;
 	http_server.stopping = true;
+	http_server.idle_us = 0;
+	conns_stop_accepting();
+}
+
+void http_leave(void)
+{
+	if (http_server.stopping)
+		return;
+	http_server.stopping = true;
+	http_server.idle_us = LEAVE_IDLE_US;
 	conns_stop_accepting();
 }
 

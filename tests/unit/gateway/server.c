@@ -49,9 +49,14 @@ static void on_signal(void *arg)
 {
 	struct signalfd_siginfo info;
 
-	(void)arg;
-	if (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM) {
 		http_stop();
+		return;
+	}
+	shared_leave(arg);
+	http_leave();
 }
 
 static void run(const struct gateway_settings *s, struct shared *shared, int fd,
@@ -64,6 +69,7 @@ static void run(const struct gateway_settings *s, struct shared *shared, int fd,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -76,7 +82,7 @@ static void run(const struct gateway_settings *s, struct shared *shared, int fd,
 	                                 .public_fd = fd,
 	                                 .management_fd = -1,
 	                                 .serve = serve });
-	signals = loop_fd_watch(signal_fd, on_signal, NULL);
+	signals = loop_fd_watch(signal_fd, on_signal, &shared->worker[0]);
 	offload_init(2, 4);
 	if (test_server_begin)
 		test_server_begin(&shared->worker[0]);

@@ -21,6 +21,6 @@ extern void (*test_server_end)(void);
 /* Forks; the server listens when this returns. */
 struct test_server test_server_start(const struct gateway_settings *s,
                                      void (*serve)(struct bw_req *));
-/* SIGTERM, and again if it has not ended after patience_ms. Returns the exit status: 0 when all was
+/* SIGUSR1 has it leave, as a worker whose successor is there. SIGTERM, and again if it has not ended after patience_ms. Returns the exit status: 0 when all was
  * freed (leaks fail it under the sanitizer); -1: ended by a signal, or had to be told twice. */
 int test_server_stop(struct test_server *t, unsigned patience_ms);
