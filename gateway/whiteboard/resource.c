@@ -10,6 +10,7 @@
 #include "attr.h"
 #include "helper.h"
 #include "snapshot.h"
+#include "whiteboard.h"
 
 #include <base/clock.h>
 #include <base/httpdate.h>
@@ -42,21 +43,22 @@ static struct bw_str file_name(struct bw_req *req, struct bw_str prefix)
 	return (struct bw_str){ name, prefix.n + info.n };
 }
 
-/* Has the client what there is (RFC 9110 13.2.2)? Without entity tags only "*" can match one. */
-static bool is_unchanged(const struct bw_req *req, int64_t modified_s)
-{
-	struct bw_str tags = request_header(req, "if-none-match");
-	struct bw_str since = request_header(req, "if-modified-since");
-	int64_t       at, now_s = (int64_t)(clock_real_us() / 1000000);
+/* In seconds since 1970. */
+struct times {
+	int64_t now, modified; /* modified: 0 if nobody knows it */
+};
 
-	if (tags.p)
-		return bw_str_eq(tags, BW_STR("*"));
-	return since.p && modified_s > 0 && httpdate_read(since.p, since.n, now_s, &at) &&
-	       modified_s <= at;
+static struct times times_of(const struct bw_file *file)
+{
+	struct times t = { (int64_t)(clock_real_us() / 1000000), file->modified_ms / 1000 };
+
+	if (t.modified > t.now)
+		t.modified = t.now; /* RFC 9110 8.8.2.1: never ahead of Date */
+	return t;
 }
 
 static int set_head(struct bw_req *req, const struct helper *h, struct bw_str name,
-                    int64_t modified_s)
+                    int64_t modified)
 {
 	struct bw_str type = helper_mime_type(h, name);
 	char          date[HTTPDATE_SIZE];
@@ -64,8 +66,8 @@ static int set_head(struct bw_req *req, const struct helper *h, struct bw_str na
 
 	if (err == BW_OK && type.p)
 		err = response_header(req, "content-type", type, true);
-	if (err == BW_OK && modified_s > 0) {
-		httpdate_write(modified_s, date);
+	if (err == BW_OK && modified > 0) {
+		httpdate_write(modified, date);
 		err = response_header(req, "last-modified", bw_str(date), true);
 	}
 	return err;
@@ -78,25 +80,25 @@ struct part {
 
 /* Is what the client has a part of still that (RFC 9110 13.1.5)? The date has to be the very one, and old
  * enough that no other state of the file had it. */
-static bool is_same(const struct bw_req *req, int64_t modified_s)
+static bool is_same(const struct bw_req *req, struct times t)
 {
 	struct bw_str have = request_header(req, "if-range");
-	int64_t       at, now_s = (int64_t)(clock_real_us() / 1000000);
+	int64_t       at;
 
-	return !have.p || (httpdate_read(have.p, have.n, now_s, &at) && modified_s > 0 &&
-	                   at == modified_s && modified_s < now_s);
+	return !have.p || (t.modified > 0 && httpdate_read(have.p, have.n, t.now, &at) &&
+	                   at == t.modified && t.modified < t.now);
 }
 
 /* Looks for a part that is asked for, and sets status and header for it. BW_DECLINED: it is answered, since
  * there is no such part. */
-static int choose_part(struct bw_req *req, int64_t modified_s, uint64_t size, struct part *ret)
+static int choose_part(struct bw_req *req, struct times t, uint64_t size, struct part *ret)
 {
 	struct bw_str  range = request_header(req, "range");
 	enum httprange kind = HTTPRANGE_NONE;
 	const char    *text;
 	int            err;
 
-	if (range.p && !req->head_only && is_same(req, modified_s))
+	if (range.p && !req->head_only && is_same(req, t))
 		kind = httprange_read(range.p, range.n, size, &ret->first, &ret->n);
 	if (kind == HTTPRANGE_NONE)
 		return BW_OK;
@@ -156,15 +158,16 @@ static int answer(struct bw_req *req, const struct helper *h, struct bw_str name
                   const struct bw_file *file)
 {
 	struct part part = { 0, file->n };
-	int64_t     modified_s = file->modified_ms / 1000;
 	int         err = BW_OK;
 
 	if (is_head_ours(req)) {
-		if (is_unchanged(req, modified_s))
+		struct times t = times_of(file);
+
+		if (servlet_is_unchanged(req, t.modified > 0 ? t.modified : INT64_MAX, t.now))
 			return response_status(req, 304);
-		err = choose_part(req, modified_s, file->n, &part);
+		err = choose_part(req, t, file->n, &part);
 		if (err == BW_OK)
-			err = set_head(req, h, name, modified_s);
+			err = set_head(req, h, name, t.modified);
 	}
 	if (err == BW_OK)
 		err = send_body(req, file, part);

@@ -135,15 +135,17 @@ static method_cb find_method(const struct bw_servlet *t, struct bw_str method, b
 
 /* ---- conditional requests ---- */
 
-/* True: the client has what there is. RFC 9110 13.1.3: the date counts only without If-None-Match, and
- * only if it is one. */
-static bool is_unchanged(const struct bw_req *req, int64_t modified_s, int64_t now_s)
+/* RFC 9110 13.1.3: the date counts only without If-None-Match, of whose tags none but "*" can match, as we
+ * have none; and only if it is a date. */
+bool servlet_is_unchanged(const struct bw_req *req, int64_t modified_s, int64_t now_s)
 {
+	struct bw_str tags = request_header(req, "if-none-match");
 	struct bw_str since = request_header(req, "if-modified-since");
 	int64_t       since_s;
 
-	return since.p && !request_header(req, "if-none-match").p &&
-	       httpdate_read(since.p, since.n, now_s, &since_s) && modified_s <= since_s;
+	if (tags.p)
+		return bw_str_eq(tags, BW_STR("*"));
+	return since.p && httpdate_read(since.p, since.n, now_s, &since_s) && modified_s <= since_s;
 }
 
 static bool has_last_modified(const struct bw_req *req)
@@ -166,7 +168,7 @@ static int call_unless_unchanged(const struct bw_servlet *t, void *self, struct 
 		return fn(self, req);
 	if (modified_s > now_s)
 		modified_s = now_s; /* RFC 9110 8.8.2.1: never ahead of Date */
-	if (is_unchanged(req, modified_s, now_s))
+	if (servlet_is_unchanged(req, modified_s, now_s))
 		return response_status(req, 304);
 	httpdate_write(modified_s, text);
 	if (!has_last_modified(req))

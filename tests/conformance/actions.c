@@ -11,6 +11,7 @@
  * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
 #include "actions.h"
 
+#include "contexts.h"
 #include "dispatching.h"
 #include "forms.h"
 
@@ -131,8 +132,8 @@ static const struct word common_words[] = {
 	{ NULL, NULL },
 };
 
-static const struct word *const tables[] = { common_words, dispatching_words, form_words,
-	                                     listener_words };
+static const struct word *const tables[] = { common_words, context_words, dispatching_words,
+	                                     form_words, listener_words };
 
 static const struct word *find_word(const char *name)
 {

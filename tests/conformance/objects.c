@@ -2,6 +2,7 @@
  * kinds[] says which letter of the notation stands for which interface and callbacks.
  * Tests: every row file. */
 #include "actions.h"
+#include "contexts.h"
 
 #include <stdlib.h>
 
@@ -152,7 +153,12 @@ static const struct bw_context_helper helper_type = {
 	.size = sizeof(helper_type),
 	.handle_security = on_handle,
 	.finish_security = on_finish,
+	.get_mime_type = on_get_mime_type,
+	.get_resource = on_get_resource,
+	.get_real_path = on_get_real_path,
+	.get_resource_paths = on_get_resource_paths,
 };
+static const size_t resource_type = sizeof(resource_type); /* nobody looks at it */
 
 static const struct kind {
 	char        letter;
@@ -165,6 +171,7 @@ static const struct kind {
 	{ 'E', BW_SERVLET, &servlet_type, "label" },
 	{ 'G', BW_SERVLET, &get_type, "label" },
 	{ 'F', BW_FILTER, &filter_type, "label+chain+label" },
+	{ 'R', "boardwalk.test.Resource", &resource_type, "" },
 	{ 'P', BW_PREPROCESSOR, &preprocessor_type, "chain" },
 	{ 'L', NULL, &listener_type, "" }, /* the interfaces are its words */
 };

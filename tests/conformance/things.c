@@ -109,6 +109,15 @@ static void add_interface(struct thing *t, const char *interface)
 	*prop(t, BW_LISTENER) = (struct bw_prop)BW_P_BOOL(BW_LISTENER, true);
 }
 
+/* Patterns, "->", the prefix. */
+static void set_resource(struct thing *t, const char *word)
+{
+	if (strcmp(word, "->") == 0)
+		t->has_arrow = true;
+	else
+		set_prop(t, t->has_arrow ? BW_RESOURCE_PREFIX : BW_RESOURCE_PATTERN, word);
+}
+
 /* What a word without a known key means: a listener's interface, a pattern, a regular expression, a servlet's name, a code. */
 static void set_target(struct thing *t, const char *word)
 {
@@ -116,6 +125,8 @@ static void set_target(struct thing *t, const char *word)
 		add_interface(t, interface_of(word));
 	else if (t->kind == 'E')
 		set_prop(t, BW_SERVLET_ERROR_PAGE, word);
+	else if (t->kind == 'R')
+		set_resource(t, word);
 	else if (t->kind == 'F' && word[0] == '~')
 		set_string(t, BW_FILTER_REGEX, text_value(word + 1));
 	else if (t->kind == 'F' && word[0] == '@')
@@ -150,6 +161,8 @@ static bool set_short(struct thing *t, const char *key, const char *value)
 		t->script = script_parse(value);
 	else if (strcmp(key, "init") == 0)
 		t->on_init = script_parse(value);
+	else if (strcmp(key, "root") == 0)
+		t->root = text_printf("%s", value);
 	else if (strcmp(key, "bundle") == 0)
 		t->bundle = stage_bundle(value);
 	else if (strcmp(key, "as") == 0)

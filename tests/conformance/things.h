@@ -20,7 +20,9 @@ struct thing {
 	int64_t            id;      /* of the service, also after it is gone */
 	struct script     *script;  /* do=: what it does when called */
 	struct script     *on_init; /* init=: what it does in init; NULL: nothing */
+	char              *root;    /* root=: where a context's helper looks for files; NULL */
 	bool               init_fails, factory, gives_null;
+	bool               has_arrow; /* of a resource: what comes next is the prefix */
 	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
 	struct bw_context *context;  /* that it was last initialised in */
 	struct words params; /* init parameters it looks for: their names and values in turn */

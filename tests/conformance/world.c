@@ -37,9 +37,29 @@ static uint64_t         count_before, state_before;
 
 /* ---- what the things need ---- */
 
+/* The files of the bundles that a row may name: tests/conformance/files. */
+extern const struct bw_embedded rows_embedded_test, rows_embedded_a, rows_embedded_b;
+
 struct bw_bundle *stage_bundle(const char *name)
 {
-	return bundles_builtin(name);
+	static const struct {
+		const char                 *name;
+		struct bw_bundle_descriptor descriptor;
+	} with_files[] = {
+		{ "test",
+		  { .size = sizeof(struct bw_bundle_descriptor),
+		    .embedded = &rows_embedded_test } },
+		{ "a",
+		  { .size = sizeof(struct bw_bundle_descriptor), .embedded = &rows_embedded_a } },
+		{ "b",
+		  { .size = sizeof(struct bw_bundle_descriptor), .embedded = &rows_embedded_b } },
+	};
+	struct bw_bundle *b = bundles_builtin(name);
+
+	for (size_t i = 0; i < sizeof(with_files) / sizeof(*with_files); i++)
+		if (strcmp(with_files[i].name, name) == 0)
+			b->descriptor = &with_files[i].descriptor;
+	return b;
 }
 
 int stage_block(struct bw_req *req)

@@ -304,3 +304,49 @@ Test(attr, is_set_replaced_and_removed)
 	end(req);
 	request_pool_done();
 }
+
+Test(servlet, a_client_that_has_what_there_is_is_told_so)
+{
+	static const struct {
+		const char *name, *value;
+		int64_t     modified;
+		bool        unchanged;
+	} rows[] = {
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:40 GMT", 1000000000, true },
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:41 GMT", 1000000000, true },
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:39 GMT", 1000000000, false },
+		{ "if-modified-since", "Sunday, 09-Sep-01 01:46:40 GMT", 1000000000, true },
+		{ "if-modified-since", "Sun, 09 Sep 2001 01:46:40 GMT", INT64_MAX, false },
+		{ "if-modified-since", "Thu, 01 Jan 1970 00:00:00 GMT", 0, true },
+		{ "if-modified-since", "junk", 0, false },
+		{ "if-modified-since", "", 0, false },
+		{ "if-none-match", "*", INT64_MAX, true },
+		{ "if-none-match", "\"x\"", 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bw_req       *req = request("GET");
+		struct bw_res_header h = { bw_str(rows[i].name), bw_str(rows[i].value) };
+
+		req->headers = &h;
+		req->n_headers = 1;
+		cr_assert(eq(int, servlet_is_unchanged(req, rows[i].modified, 1800000000),
+		             rows[i].unchanged),
+		          "%zu", i);
+		end(req);
+	}
+}
+
+Test(servlet, an_entity_tag_goes_before_the_date)
+{
+	struct bw_req       *req = request("GET");
+	struct bw_res_header h[] = {
+		{ BW_STR("if-modified-since"), BW_STR("Sun, 09 Sep 2001 01:46:40 GMT") },
+		{ BW_STR("if-none-match"), BW_STR("\"x\"") },
+	};
+
+	req->headers = h;
+	req->n_headers = 2;
+	cr_assert(not(servlet_is_unchanged(req, 1000000000, 1800000000)));
+	end(req);
+}
