@@ -303,18 +303,18 @@ static bool say_no(const struct work *w, char *reason)
 }
 
 /* What the bundle registers, for the time when it does not run and its patterns answer 503. */
-static void keep_footprint(const struct work *w, struct speaker *gateway)
+static void keep_footprint(const char *folder, const char *name, struct speaker *gateway)
 {
 	json_t *lines = NULL, *answer;
 	char   *text;
 
 	answer = speak_ask(gateway,
-	                   json_pack("{s:s, s:[s]}", "verb", "bundle.footprint", "args", w->name),
+	                   json_pack("{s:s, s:[s]}", "verb", "bundle.footprint", "args", name),
 	                   &lines);
 	text = json_dumps(json_object_get(json_array_get(lines, 0), "answer"),
 	                  JSON_COMPACT | JSON_ENCODE_ANY);
-	if (text != NULL && !store_set_footprint(w->folder, w->name, text, strlen(text)))
-		complain_errno("%s/%s.footprint", w->folder, w->name);
+	if (text != NULL && !store_set_footprint(folder, name, text, strlen(text)))
+		complain_errno("%s/%s.footprint", folder, name);
 	free(text);
 	json_decref(lines);
 	json_decref(answer);
@@ -329,7 +329,7 @@ static void publish(struct work *w, struct speaker *gateway)
 		complain("%s of %s is in the store, but: %s", words[w->action].verb, w->name,
 		         reason);
 	else if (w->path != NULL)
-		keep_footprint(w, gateway);
+		keep_footprint(w->folder, w->name, gateway);
 	free(reason);
 	if (w->old_path != NULL)
 		unlink(w->old_path);
@@ -358,6 +358,8 @@ static bool run(struct work *w, struct speaker *gateway)
 
 	if (!take_generation(w) || !make_file(w) || !run_script(w))
 		return false;
+	if (w->action == CHANGE_STOP)
+		keep_footprint(w->folder, w->name, gateway);
 	reason = speak_do(gateway, json_pack("{s:s, s:s, s:s, s:I}", "verb", "bundle.prepare",
 	                                     "action", words[w->action].verb, "name", w->name,
 	                                     "generation", (json_int_t)w->generation));
@@ -462,6 +464,20 @@ bool change_tidy(const struct instance *instance)
 
 	if (done)
 		remove_leftovers(&w);
+	close_store(&w);
+	return done;
+}
+
+bool change_keep_footprints(const struct instance *instance)
+{
+	struct work    w = { .instance = instance, .lock = -1 };
+	struct speaker gateway = { .fd = -1 };
+	bool           done = open_store(&w) && speak_open(&gateway, instance);
+
+	for (size_t i = 0; done && i < w.store.n_bundles; i++)
+		if (!w.store.bundles[i].stopped)
+			keep_footprint(w.folder, w.store.bundles[i].name, &gateway);
+	speak_close(&gateway);
 	close_store(&w);
 	return done;
 }

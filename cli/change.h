@@ -34,3 +34,6 @@ bool change_tidy(const struct instance *instance);
  * has not taken before. A file that is no bundle is passed over with a line on stderr. False if the
  * store cannot be written, or there is no file. */
 bool change_seed(const struct instance *instance, const char *folder);
+/* When the gateway has started with what the store says: asks what each bundle registers, and keeps it
+ * for the time when that bundle does not run. False after a line on stderr. */
+bool change_keep_footprints(const struct instance *instance);

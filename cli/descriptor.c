@@ -25,6 +25,8 @@
 #error "which relocation is relative on this machine?"
 #endif
 
+#define MINIMUM offsetof(struct bw_bundle_descriptor, embedded) /* minor version 0 ends there */
+
 struct image {
 	const uint8_t *bytes;
 	size_t         n;
@@ -176,10 +178,10 @@ const char *descriptor_read(const void *image, size_t n, struct descriptor *ret)
 	if (!find_symbol(&i, &symbol))
 		return "exports no boardwalk_bundle";
 	p = at_address(&i, symbol.st_value, &room);
-	if (p == NULL || room < sizeof(d))
+	if (p == NULL || room < MINIMUM)
 		return "has a descriptor that is not in the file";
-	memcpy(&d, p, sizeof(d));
-	if (d.magic != BW_BUNDLE_MAGIC || d.size < sizeof(d))
+	memcpy(&d, p, MINIMUM);
+	if (d.magic != BW_BUNDLE_MAGIC || d.size < MINIMUM)
 		return "has no bundle descriptor";
 	if (d.abi_major != BW_ABI_MAJOR)
 		return "is built for another major version of the ABI";

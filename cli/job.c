@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "change.h"
 #include "database.h"
 #include "prepare.h"
 #include "probe.h"
@@ -87,5 +88,5 @@ int job_probe(struct supervisor *s)
 
 	while (!probe_ready(s->cli->settings.management))
 		nanosleep(&pause, NULL);
-	return CLI_OK;
+	return change_keep_footprints(&s->instance) ? CLI_OK : CLI_FAILED;
 }

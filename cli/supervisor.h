@@ -47,7 +47,7 @@ void job_start(struct supervisor *s, job_cb fn, void (*done)(struct supervisor *
 #define JOB_MADE_PASSWORD 3 /* exit code of job_database, when it was the first start */
 /* Migrations, repoinit scripts, the first account. Becomes the owner, opens the one connection. */
 int job_database(struct supervisor *s);
-/* Returns when the gateway says that it is ready. */
+/* Returns when the gateway says that it is ready, and what its bundles register is known. */
 int job_probe(struct supervisor *s);
 
 /* Both run once and may be NULL. */

@@ -13,6 +13,7 @@
  * a worker only says what it found. */
 #pragma once
 #include <boardwalk/bundle.h>
+#include <sys/types.h>
 
 struct buf;
 struct conf_list;
@@ -81,6 +82,8 @@ struct bundle_list {
 /* Where a worker's marks go (shared.h), and how long an old generation may take to drain. me: NULL
  * for a program without a parent. */
 void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms);
+/* Files may belong to that user, besides root and the process's own. Before bundles_load. */
+void bundles_trust(uid_t owner);
 /* Loads and starts the files of the settings in order, then what is installed; a row takes the place
  * of a setting's file of the same symbolic name. What cannot be used (missing, not ours, wrong ABI,
  * writable by others, start fails) is refused with a logged reason; the rest goes on. */

@@ -45,6 +45,7 @@ struct child {
 	pid_t    pid; /* 0: absent */
 	uint64_t started_us, due_us;
 	uint64_t aborted_us; /* 0: not */
+	bool     retired;    /* asked to end, to make room for its successor */
 	uint64_t backoff_us; /* before the next start */
 };
 
@@ -58,6 +59,7 @@ struct parent {
 	struct control                *control;
 	struct pollfd                 *fds; /* signals, workers, control */
 	int                            signal_fd;
+	uid_t                          owner;
 	sigset_t                       inherited;
 	enum { RUN, DRAIN, AT_ONCE } mode;
 	int status;
@@ -76,6 +78,7 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 		                 .management_fd = p->listeners->management_fd,
 		                 .orders_fd = orders_fd,
 		                 .bundles = &bundles,
+		                 .owner = p->owner,
 		                 .parent = parent };
 	int                status;
 
@@ -109,6 +112,7 @@ static void start(struct parent *p, uint32_t index)
 	atomic_store(&s->ready, 0);
 	atomic_store(&s->connections_open, 0);
 	atomic_store(&s->handles_open, 0);
+	atomic_store(&s->wants_successor, 0);
 	pid = fork();
 	if (pid < 0)
 		fatal("fork");
@@ -119,6 +123,7 @@ static void start(struct parent *p, uint32_t index)
 	c->pid = pid;
 	c->started_us = clock_mono_us();
 	c->aborted_us = 0;
+	c->retired = false;
 }
 
 /* "has ended by signal SEGV", in words that go on "worker 1 (pid 7) ..." and "it ...". */
@@ -149,7 +154,7 @@ static void on_end(struct parent *p, uint32_t index, int status)
 	blamed = crashes_note(s, index, &generation, how, sizeof(how));
 	if (blamed)
 		changes_worker_ended(p->changes, generation, how);
-	crew_ended(p->crew, index, how);
+	crew_ended(p->crew, index, c->retired && status == 0 ? NULL : how);
 	if (p->mode != RUN)
 		return;
 	/* What a bundle does in its start is no reason to give up: it will be refused. */
@@ -233,6 +238,28 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	}
 }
 
+static bool is_all_running(const struct parent *p)
+{
+	for (uint32_t i = 0; i < p->listeners->n; i++)
+		if (p->children[i].pid <= 0 || p->children[i].retired)
+			return false;
+	return true;
+}
+
+/* One at a time, and none in the middle of a change: its requests end, its clients wait in the queue of
+ * the socket for the next one. */
+static void retire(struct parent *p, uint32_t index)
+{
+	struct child *c = &p->children[index];
+
+	if (p->mode != RUN || !atomic_load(&p->shared->worker[index].wants_successor) ||
+	    !is_all_running(p) || changes_hold_starts(p->changes))
+		return;
+	log_info(0, "worker %u (pid %d) makes room for a successor", index, (int)c->pid);
+	c->retired = true;
+	kill(c->pid, SIGTERM);
+}
+
 /* Starts who is due, looks at who runs. Returns how long nothing else is to be done. */
 static uint64_t tend(struct parent *p)
 {
@@ -244,9 +271,10 @@ static uint64_t tend(struct parent *p)
 	for (uint32_t i = 0; i < p->listeners->n; i++) {
 		struct child *c = &p->children[i];
 
-		if (c->pid > 0)
+		if (c->pid > 0) {
 			look(p, i, now_us);
-		else if (p->mode != RUN || changes_hold_starts(p->changes))
+			retire(p, i);
+		} else if (p->mode != RUN || changes_hold_starts(p->changes))
 			continue;
 		else if (c->due_us <= now_us)
 			start(p, i);
@@ -314,7 +342,7 @@ static void open_signals(struct parent *p)
 		fatal("signalfd");
 }
 
-static void parent_init(struct parent *p, uid_t owner)
+static void parent_init(struct parent *p)
 {
 	const struct changes_hooks hooks = { abort_worker, p };
 	uint32_t                   n = p->listeners->n;
@@ -323,7 +351,7 @@ static void parent_init(struct parent *p, uid_t owner)
 	p->fds = xcalloc(1 + n + 1 + CONTROL_MAX_CLIENTS, sizeof(struct pollfd));
 	p->crew = crew_new(n);
 	p->changes = changes_new(p->crew, p->settings->store, &hooks);
-	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, owner);
+	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, p->owner);
 	open_signals(p);
 }
 
@@ -340,9 +368,9 @@ static void parent_done(struct parent *p)
 int parent_run(const struct gateway_settings *s, const struct listeners *l, struct shared *shared,
                uid_t owner)
 {
-	struct parent p = { .settings = s, .listeners = l, .shared = shared };
+	struct parent p = { .settings = s, .listeners = l, .shared = shared, .owner = owner };
 
-	parent_init(&p, owner);
+	parent_init(&p);
 	log_info(0, "serving %s with %u workers", s->listen, l->n);
 	do
 		wait_for_something(&p, tend(&p));

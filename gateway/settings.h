@@ -14,8 +14,8 @@ struct gateway_settings {
 	char            *control_socket; /* of the operator; empty: none */
 	char            *owner;          /* who may speak there, besides root */
 	uint64_t         bundle_drain_ms;
-	char            *access_log;     /* file, "-" for stdout, empty: off */
-	char            *spool;          /* folder for large bodies */
+	char            *access_log; /* file, "-" for stdout, empty: off */
+	char            *spool;      /* folder for large bodies */
 	uint64_t         spin_us;
 	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
 	uint64_t         max_body, max_head, max_target, max_form, max_parameters;

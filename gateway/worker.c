@@ -9,6 +9,7 @@
 #include "ask.h"
 #include "bundles.h"
 #include "console.h"
+#include "control/obey.h"
 #include "crash_limits.h"
 #include "engine/engine.h"
 #include "fiber.h"
@@ -153,6 +154,7 @@ static void filter_calls(void)
 	static const char *const kill_for[] = { "execve", "execveat", "fork",
 		                                "vfork",  "ptrace",   NULL };
 
+	sandbox_allow_libraries();
 	sandbox_filter(allow, kill_for);
 }
 
@@ -209,8 +211,10 @@ int worker_run(const struct worker *w)
 	ask_init(s, counters);
 	sessions_init(s);
 	bundles_init(registry, counters, s->bundle_drain_ms);
+	bundles_trust(w->owner);
 	bundles_on_work(on_bundle_work);
 	bundles_load(&s->bundles, w->bundles);
+	obey_init(w->orders_fd);
 	filter_calls();
 	atomic_store(&counters->started, 1);
 
@@ -221,6 +225,7 @@ int worker_run(const struct worker *w)
 		log_stop();
 		return 0;
 	}
+	obey_done();
 	bundles_stop();
 	sessions_done();
 	ask_done();

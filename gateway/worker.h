@@ -14,9 +14,8 @@ struct worker {
 	int                            public_fd, management_fd;
 	int                            orders_fd; /* taken; the parent's orders (control/obey.h) */
 	const struct bundle_list      *bundles; /* that are installed, besides the settings' own */
+	uid_t                          owner;   /* of bundles, besides root and ourselves */
 	pid_t                          parent;
-	const struct bundle_list
-		*installed; /* what the parent remembers; NULL: the settings only */
 };
 
 /* Everything the worker does, in the child after the fork. Returns its exit status. */

@@ -162,7 +162,7 @@ static void note_crash(struct installed *i, const char *how)
 	i->crashed_us = now_us;
 	if (++i->crashes < MAX_CRASHES || i->refused != NULL)
 		return;
-	i->refused = xasprintf("has crashed %u times while it was started (%s)", i->crashes, how);
+	i->refused = xasprintf("%s, %u times in a row", how, i->crashes);
 	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", i->name, i->generation,
 	          i->refused);
 }

@@ -116,7 +116,7 @@ static void on_worker_answer(struct round *r, const struct crew_answer *a)
 		buf_append(&cl->out, a->text, a->n);
 		buf_append(&cl->out, "}\n", 2);
 	} else {
-		json_t *reason = a->ok ? json_string("answers with more than a line")
+		json_t *reason = a->ok ? json_string("does not answer with a line")
 		                       : json_stringn(a->text, a->n);
 
 		put_line(cl, json_pack("{s:I, s:o}", "worker", (json_int_t)a->worker, "error",
@@ -148,8 +148,7 @@ static bool put_words(struct buf *words, const char *verb, const json_t *args)
 	json_t *arg;
 
 	buf_append(words, verb, strlen(verb) + 1);
-	json_array_foreach(args, i, arg)
-	{
+	json_array_foreach (args, i, arg) {
 		if (!json_is_string(arg))
 			return false;
 		buf_append(words, json_string_value(arg), json_string_length(arg) + 1);

@@ -1,7 +1,7 @@
 /* crew.c - rounds of asking the workers, each ended exactly once.
  *
- * A channel that breaks says nothing of its worker's end, which the parent learns from the kernel; until
- * then its answers are simply missing.
+ * A channel that breaks says nothing of how its worker ended, which the parent learns from the kernel;
+ * until then its answers are simply missing.
  *
  * Owns: the channels. The rounds are their askers'. Runs in: the gateway's parent.
  * Fails with: fatal if there is no socket to be had. Tests: tests/unit/gateway/control_test.c. */
@@ -195,20 +195,18 @@ static void on_frame(struct crew *c, uint32_t worker, const struct channel_frame
 		answer(c, p, &a);
 }
 
-static void fail_questions(struct crew *c, uint32_t worker, const char *reason)
-{
-	struct member           *m = &c->members[worker];
-	const struct crew_answer a = { .worker = worker, .text = reason, .n = strlen(reason) };
-
-	while (m->questions != NULL)
-		answer(c, &m->questions, &a);
-}
-
 void crew_ended(struct crew *c, uint32_t worker, const char *how)
 {
-	c->members[worker].pid = 0;
-	channel_close(&c->members[worker].channel);
-	fail_questions(c, worker, how);
+	struct member           *m = &c->members[worker];
+	const struct crew_answer a = { .worker = worker,
+		                       .ok = how == NULL,
+		                       .text = how != NULL ? how : "",
+		                       .n = how != NULL ? strlen(how) : 0 };
+
+	m->pid = 0;
+	channel_close(&m->channel);
+	while (m->questions != NULL)
+		answer(c, &m->questions, &a);
 }
 
 int crew_fd(const struct crew *c, uint32_t worker, short *ret_events)
@@ -233,10 +231,8 @@ void crew_turn(struct crew *c, uint32_t worker, short events)
 		on_frame(c, worker, &frame);
 	if (good && (events & POLLOUT))
 		good = channel_flush(&m->channel);
-	if (!good && m->channel.fd >= 0) {
+	if (!good)
 		channel_close(&m->channel);
-		fail_questions(c, worker, "has closed its channel");
-	}
 }
 
 static void fail_silent(struct crew *c, struct round *r)

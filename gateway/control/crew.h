@@ -39,7 +39,8 @@ uint32_t     crew_size(const struct crew *c);
  * parent to close after the fork; fatal on failure. */
 int  crew_open(struct crew *c, uint32_t worker);
 void crew_started(struct crew *c, uint32_t worker, pid_t pid);
-/* It is gone: "ended by signal SEGV" is its answer to whatever it was asked. */
+/* It is gone: "has ended by signal SEGV" is its answer to whatever it was asked. how NULL: it was asked
+ * to go, and its successor will know; that is no failure. */
 void crew_ended(struct crew *c, uint32_t worker, const char *how);
 /* 0: it does not run. */
 pid_t crew_pid(const struct crew *c, uint32_t worker);

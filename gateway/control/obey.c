@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_WORDS 16u
+
 static struct channel  channel;
 static struct loop_fd *watch;
 
@@ -91,7 +93,13 @@ static bool footprint(const char *const *words, size_t n, struct buf *out)
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
-static const struct obey_row rows[] = {
+/* An order's words, words[0] being the verb. Appends the answer, as one line, to out and returns true; or
+ * appends a reason, the end of "it ...", and returns false. */
+static const struct row {
+	const char *name;
+	size_t      min_words, max_words; /* without the verb */
+	bool (*serve)(const char *const *words, size_t n, struct buf *out);
+} rows[] = {
 	{ "bundle.prepare", 3, 4, prepare },     { "bundle.publish", 1, 1, publish },
 	{ "bundle.drop", 1, 1, drop },           { "bundle.list", 0, 0, list },
 	{ "bundle.footprint", 1, 1, footprint },
@@ -100,7 +108,7 @@ static const struct obey_row rows[] = {
 static bool serve(const char *const *words, size_t n, struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct obey_row *row = &rows[i];
+		const struct row *row = &rows[i];
 
 		if (strcmp(row->name, words[0]) != 0)
 			continue;
@@ -117,14 +125,14 @@ static bool serve(const char *const *words, size_t n, struct buf *out)
 /* ---- the channel -------------------------------------------------------------------------------- */
 
 /* The parent is trusted: what is no order means that a program is wrong. */
-static size_t split(const struct channel_frame *frame, const char *words[OBEY_MAX_WORDS])
+static size_t split(const struct channel_frame *frame, const char *words[MAX_WORDS])
 {
 	const char *at = frame->text, *end = frame->text + frame->n;
 	size_t      n = 0;
 
 	if (frame->n == 0 || end[-1] != '\0')
 		fatalx("the parent sent an order without an end");
-	for (; at < end && n < OBEY_MAX_WORDS; at += strlen(at) + 1)
+	for (; at < end && n < MAX_WORDS; at += strlen(at) + 1)
 		words[n++] = at;
 	return n;
 }
@@ -152,7 +160,7 @@ static void on_readable(void *arg)
 
 	(void)arg;
 	while (channel_next(&channel, &frame)) {
-		const char *words[OBEY_MAX_WORDS];
+		const char *words[MAX_WORDS];
 		size_t      n = split(&frame, words);
 		struct buf  out;
 		bool        ok;

@@ -178,6 +178,24 @@ static void add_rule_if(scmp_filter_ctx filter, const char *name, struct scmp_ar
 	check_rule(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call_number(name), 1, condition), name);
 }
 
+static bool may_load_libraries;
+
+void sandbox_allow_libraries(void)
+{
+	may_load_libraries = true;
+}
+
+/* What the dynamic linker maps: a file, to be executed, not to be written. */
+static void add_library_rule(scmp_filter_ctx filter)
+{
+	enum { WRITE_AND_EXEC = 0x6, EXEC_BIT = 0x4, ANONYMOUS_BIT = 0x20 };
+
+	check_rule(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call_number("mmap"), 2,
+	                            SCMP_A2(SCMP_CMP_MASKED_EQ, WRITE_AND_EXEC, EXEC_BIT),
+	                            SCMP_A3(SCMP_CMP_MASKED_EQ, ANONYMOUS_BIT, 0)),
+	           "mmap");
+}
+
 /* These are allowed with certain arguments only. A call that the process's own list names as well
  * loses its condition. */
 static void add_conditional_rules(scmp_filter_ctx filter)
@@ -189,6 +207,8 @@ static void add_conditional_rules(scmp_filter_ctx filter)
 	add_rule_if(filter, "clone",
 	            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD_BIT, CLONE_THREAD_BIT));
 	add_rule_if(filter, "tgkill", SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
+	if (may_load_libraries)
+		add_library_rule(filter);
 	check_rule(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call_number("clone3"), 0),
 	           "clone3");
 }

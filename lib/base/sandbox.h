@@ -27,6 +27,10 @@ void sandbox_die_with_parent(void);
  * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added, and does not kill. */
 void sandbox_filter(const char *const *allow, const char *const *kill);
 
+/* Before sandbox_filter: files may be mapped as code, unless they are writable by it. For processes that
+ * load shared objects while they serve; memory that is no file's still cannot become executable. */
+void sandbox_allow_libraries(void);
+
 /* A filter for a process whose children still have to start, and inherit it: everything is allowed but
  * the calls named, which end the process, and calls of other architectures. */
 void sandbox_forbid(const char *const *kill);

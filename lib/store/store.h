@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define STORE_SHA256   64u /* hexadecimal digits */
-#define STORE_MAX_NAME 128u
+#define STORE_MAX_NAME 100u
 
 struct store_bundle {
 	char    *name, *version; /* owned */

@@ -514,6 +514,25 @@ int test_instance_cli(const struct test_instance *i, const char *input, char **r
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+pid_t test_instance_spawn(const struct test_instance *i, int *ret_out, const char *const *arguments)
+{
+	int   in = input_file(""), ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		give_up("pipe");
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run_command(i, arguments, in, ends[1]);
+	}
+	close(in);
+	close(ends[1]);
+	*ret_out = ends[0];
+	return pid;
+}
+
 void test_instance_repoinit(const struct test_instance *i, const char *script)
 {
 	char *output;

@@ -49,6 +49,10 @@ bool test_instance_recovered(const struct test_instance *i, const char *name, pi
  * the exit code; *ret_output (may be NULL): stdout and stderr together, heap. */
 int test_instance_cli(const struct test_instance *i, const char *input, char **ret_output,
                       const char *const *arguments);
+/* The same, without waiting for its end; the caller waits for the pid. *ret_out: stdout and stderr. It
+ * ends with the test. */
+pid_t test_instance_spawn(const struct test_instance *i, int *ret_out,
+                          const char *const *arguments);
 /* `boardwalk repoinit -` with that script; a failure ends the test. */
 void test_instance_repoinit(const struct test_instance *i, const char *script);
 /* Gives a user, made if necessary, that password. */

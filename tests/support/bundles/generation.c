@@ -12,11 +12,15 @@
  *    rank=5          service.ranking
  *    auth=+/x        sling.auth.requirements of the engine's servlet
  *    load=crash      its constructor crashes
+ *    in=1            start and init fail or crash in worker 1 only
+ *    if=/x           and only while that file exists
  *
  * A servlet that is called after its destroy, or before its init, answers "dead". Below /gen,
  * /gen/sleep answers after bw_sleep_ms. */
 #include <boardwalk/boardwalk.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define WORDS \
 	"BOARDWALK-GENERATION:" \
@@ -55,6 +59,24 @@ static bool is(const char *name, const char *value)
 	return strcmp(word(name, text), value) == 0;
 }
 
+/* Whether what start and init do wrong is done here and now. The name of the process is "gateway/1". */
+static bool applies(void)
+{
+	char  worker[64], file[64], name[32] = "";
+	FILE *in;
+
+	if (word("if", file)[0] != '\0' && access(file, F_OK) != 0)
+		return false;
+	if (word("in", worker)[0] == '\0')
+		return true;
+	in = fopen("/proc/self/comm", "re");
+	if (in == NULL || fgets(name, sizeof(name), in) == NULL)
+		abort();
+	fclose(in);
+	name[strcspn(name, "\n")] = '\0';
+	return strncmp(name, "gateway/", 8) == 0 && strcmp(name + 8, worker) == 0;
+}
+
 static void crash(void)
 {
 	volatile int *volatile nowhere = NULL;
@@ -86,9 +108,9 @@ static int init(void *self, const struct bw_config *cfg)
 	struct object *o = self;
 
 	(void)cfg;
-	if (is("init", "crash"))
+	if (is("init", "crash") && applies())
 		crash();
-	if (is("init", "fail"))
+	if (is("init", "fail") && applies())
 		return BW_EIO;
 	o->alive = true;
 	return BW_OK;
@@ -138,7 +160,7 @@ static int start(struct bw_bundle *self)
 	struct bw_prop props[3];
 	int            err = BW_OK;
 
-	if (is("start", "crash"))
+	if (is("start", "crash") && applies())
 		crash();
 	word("path", path);
 	snprintf(pattern, sizeof(pattern), "%s/*", path[0] ? path : "/gen");
@@ -154,7 +176,7 @@ static int start(struct bw_bundle *self)
 	props[1] = (struct bw_prop)BW_P_STRING(BW_AUTH_REQUIREMENTS, word("auth", auth));
 	if (err == BW_OK && engine[0])
 		err = register_servlet(self, props, auth[0] ? 2 : 1);
-	return err != BW_OK ? err : is("start", "fail") ? BW_EIO : BW_OK;
+	return err != BW_OK ? err : is("start", "fail") && applies() ? BW_EIO : BW_OK;
 }
 
 static void stop(struct bw_bundle *self)

@@ -1,0 +1,442 @@
+/* `boardwalk bundle`: what is installed changes in all workers or in none, and survives whoever dies on
+ * the way. The bundle is tests/support/bundles/generation.c, which answers at /gen with its number. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/generation.h"
+#include "support/http.h"
+#include "support/instance.h"
+
+#define CONNECTIONS 16 /* enough to meet every worker */
+#define NAME        "test.generation"
+#define NOT_THERE   401 /* for the engine, at /, asks first who wants to know */
+
+static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
+static const struct test_instance_options two_workers = { .environment = workers_two };
+
+static struct test_instance instance;
+static struct generation    generation;
+
+static void start(void)
+{
+	test_instance_start(&instance, &two_workers);
+	generation_read(&generation, TEST_BUNDLES "/generation.so");
+}
+
+static void stop(void)
+{
+	generation_done(&generation);
+	test_instance_stop(&instance);
+}
+
+TestSuite(bundle, .init = start, .fini = stop);
+
+/* ---- what is asked ---- */
+
+/* A copy of the bundle with these words, where the operator has it; the path is good until the next. */
+static const char *make(const char *words)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/new.so", instance.root);
+	unlink(path);
+	generation_write(&generation, words, path);
+	return path;
+}
+
+/* Exit code of `boardwalk bundle VERB [OPERAND]`; what it said is in said. */
+static char *said;
+
+static int bundle(const char *verb, const char *operand)
+{
+	const char *arguments[] = { "bundle", verb, operand, NULL };
+
+	free(said);
+	return test_instance_cli(&instance, NULL, &said, arguments);
+}
+
+static void expect(int code, const char *verb, const char *operand, const char *words)
+{
+	int got = bundle(verb, operand);
+
+	cr_assert(got == code && strstr(said, words) != NULL, "bundle %s %s: %d, %s", verb,
+	          operand ? operand : "", got, said);
+}
+
+/* Each of many connections, which between them meet both workers, gets this. */
+static void expect_everywhere(const char *path, int status, const char *body)
+{
+	for (unsigned k = 0; k < CONNECTIONS; k++) {
+		struct http_response r;
+
+		http_ask_once(instance.port, "GET", path, NULL, &r);
+		cr_assert(r.status == status && (body == NULL || strcmp(r.body, body) == 0),
+		          "%s: %d %s, not %d %s", path, r.status, r.body, status, body ? body : "");
+		http_response_done(&r);
+	}
+}
+
+/* ---- the commands ---- */
+
+Test(bundle, is_installed_updated_stopped_started_and_uninstalled)
+{
+	expect_everywhere("/gen", NOT_THERE, NULL);
+	expect(0, "install", make("n=1"), "installed " NAME " 1.0.0, generation ");
+	expect_everywhere("/gen", 200, "1");
+	expect(1, "install", make("n=2"), "is installed");
+	expect(0, "update", make("n=2"), "updated " NAME);
+	expect_everywhere("/gen", 200, "2");
+	expect(0, "list", NULL, NAME);
+	cr_assert_not_null(strstr(said, "started"), "%s", said);
+
+	expect(0, "stop", NAME, "stopped " NAME);
+	expect_everywhere("/gen", 503, NULL);
+	expect(0, "list", NULL, "stopped");
+	expect(1, "stop", NAME, "is stopped already");
+	expect(0, "start", NAME, "started " NAME);
+	expect_everywhere("/gen", 200, "2");
+	expect(1, "start", NAME, "");
+
+	expect(0, "uninstall", NAME, "uninstalled " NAME);
+	expect_everywhere("/gen", NOT_THERE, NULL);
+	expect(1, "uninstall", NAME, "is not installed");
+	expect(1, "update", make("n=3"), "is not installed");
+	expect_everywhere("/test/hello", 200, "Hello World");
+}
+
+Test(bundle, survives_a_restart_as_it_is)
+{
+	expect(0, "install", make("n=1"), "installed");
+	expect(0, "update", make("n=2"), "updated");
+	expect(0, "stop", "boardwalk.demo", "stopped boardwalk.demo");
+	cr_assert_eq(test_instance_end(&instance), 0);
+	cr_assert(test_instance_up(&instance, &two_workers));
+	expect_everywhere("/gen", 200, "2");
+	/* Not even the files that `up --bundles` names change what the operator has said. */
+	expect_everywhere("/test/hello", 503, NULL);
+	expect(0, "start", "boardwalk.demo", "started");
+	expect_everywhere("/test/hello", 200, "Hello World");
+	expect(0, "uninstall", "boardwalk.demo", "uninstalled");
+	cr_assert_eq(test_instance_end(&instance), 0);
+	cr_assert(test_instance_up(&instance, &two_workers));
+	expect_everywhere("/test/hello", NOT_THERE, NULL);
+}
+
+Test(bundle, files_that_are_no_bundles_change_nothing)
+{
+	static const struct {
+		const char *bundle, *reason;
+	} rows[] = {
+		{ "major", "another major version" },
+		{ "minor", "a newer minor version" },
+		{ "magic", "no bundle descriptor" },
+		{ "unexported", "exports no boardwalk_bundle" },
+		{ "name", "no valid symbolic name" },
+	};
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(path, sizeof(path), "%s/%s.so", TEST_BUNDLES, rows[i].bundle);
+		expect(1, "install", path, rows[i].reason);
+	}
+	expect(1, "install", "/nowhere.so", "No such file");
+	expect(1, "install", "/dev/zero", "is no regular file");
+	expect(1, "install", TEST_BUNDLES "/fails.so", "failed to start");
+	expect(0, "list", NULL, "odd.fails, generation ");
+	cr_assert_not_null(strstr(said, "was not taken: worker 0: it failed to start"), "%s", said);
+	expect(2, "eat", "x", "install|update");
+	expect(2, "install", NULL, "install|update");
+	expect(2, "list", "x", "install|update");
+	expect_everywhere("/odd", NOT_THERE, NULL);
+	expect_everywhere("/test/hello", 200, "Hello World");
+}
+
+Test(bundle, script_beside_the_file_is_run_before_or_the_file_is_refused)
+{
+	char  path[128];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/new.repoinit", instance.root);
+	out = fopen(path, "we");
+	cr_assert(out != NULL && fputs("create path /content/made/by-script\n", out) >= 0 &&
+	          fclose(out) == 0);
+	expect(0, "install", make("n=1"), "new.repoinit: 2 changes");
+	expect_everywhere("/gen", 200, "1");
+	expect(0, "update", make("n=2"), "new.repoinit: nothing to change");
+	out = fopen(path, "we");
+	cr_assert(out != NULL && fputs("create paht /content/x\n", out) >= 0 && fclose(out) == 0);
+	expect(1, "update", make("n=3"), "new.repoinit:1:");
+	expect_everywhere("/gen", 200, "2");
+}
+
+/* ---- failures ---- */
+
+Test(bundle, update_that_fails_leaves_the_old_one_in_all_workers)
+{
+	static const struct {
+		const char *words, *reason;
+	} rows[] = {
+		{ "n=2 start=fail", "worker 0: it failed to start" },
+		{ "n=2 init=fail", "worker 0: it " },
+		{ "n=2 start=fail in=1", "worker 1: it failed to start" },
+		{ "n=2 init=fail in=1", "worker 1: it " },
+	};
+
+	expect(0, "install", make("n=1"), "installed");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		expect(1, "update", make(rows[i].words), rows[i].reason);
+		expect_everywhere("/gen", 200, "1");
+		expect(0, "list", NULL, rows[i].reason);
+	}
+	expect(0, "update", make("n=2"), "updated");
+	expect_everywhere("/gen", 200, "2");
+	expect(0, "list", NULL, NAME);
+	cr_assert_null(strstr(said, "was not taken"), "a failure is forgotten with a success: %s",
+	               said);
+}
+
+/* Both workers answer, for a while after one of them has died. */
+static void wait_until_well(void)
+{
+	pid_t              workers[3] = { 0 };
+	unsigned long long limit = test_now_ms() + 20000;
+
+	for (;;) {
+		struct http_response r;
+		int                  status;
+
+		http_ask_once(instance.port + 1, "GET", "/health/ready", NULL, &r);
+		status = r.status;
+		http_response_done(&r);
+		if (status == 200 && test_instance_workers(&instance, workers, 3) == 2)
+			return;
+		cr_assert_lt(test_now_ms(), limit, "the gateway does not recover");
+		usleep(20000);
+	}
+}
+
+Test(bundle, update_that_crashes_costs_one_worker_and_changes_nothing)
+{
+	pid_t before[2] = { 0 }, after[2] = { 0 };
+
+	expect(0, "install", make("n=1"), "installed");
+	test_instance_workers(&instance, before, 2);
+	expect(1, "update", make("n=2 start=crash"), "worker 0: it crashed in start");
+	wait_until_well();
+	test_instance_workers(&instance, after, 2);
+	cr_expect(before[0] == after[0] || before[1] == after[0] || before[0] == after[1] ||
+	          before[1] == after[1]);
+	expect_everywhere("/gen", 200, "1");
+	expect(0, "list", NULL, "crashed in start");
+	expect(1, "update", make("n=2 init=crash"), "crashed in init");
+	wait_until_well();
+	expect(1, "update", make("n=2 load=crash"), "crashed in its constructors");
+	wait_until_well();
+	expect_everywhere("/gen", 200, "1");
+	expect(0, "update", make("n=2"), "updated");
+	expect_everywhere("/gen", 200, "2");
+}
+
+/* Installed in good health, it crashes whoever starts from the store; the rest goes on. */
+Test(bundle, that_crashes_three_times_in_its_start_is_refused_and_the_rest_goes_on)
+{
+	char words[160], flag[80];
+
+	snprintf(flag, sizeof(flag), "%s/flag", instance.root);
+	snprintf(words, sizeof(words), "n=1 start=crash if=%s", flag);
+	expect(0, "install", make(words), "installed");
+	expect_everywhere("/gen", 200, "1");
+	cr_assert_eq(mkdir(flag, 0755), 0);
+	kill(test_instance_pid(&instance, "gateway"), SIGKILL);
+	usleep(100000);
+	wait_until_well();
+	expect_everywhere("/test/hello", 200, "Hello World");
+	expect_everywhere("/gen", 503, NULL);
+	expect(0, "list", NULL, "refused");
+	cr_assert_not_null(strstr(said, "crashed in start, "), "%s", said);
+	cr_assert_eq(rmdir(flag), 0);
+	expect(0, "start", NAME, "started");
+	expect_everywhere("/gen", 200, "1");
+}
+
+/* ---- whoever dies in the middle ---- */
+
+/* The generation that the gateway was started with, or was brought to, is the store's, everywhere. */
+static void expect_same_everywhere(unsigned old, unsigned new)
+{
+	char number[2][16];
+	bool is_new;
+
+	struct http_response r;
+
+	snprintf(number[0], sizeof(number[0]), "%u", old);
+	snprintf(number[1], sizeof(number[1]), "%u", new);
+	http_ask_once(instance.port, "GET", "/gen", NULL, &r);
+	is_new = strcmp(r.body, number[1]) == 0;
+	http_response_done(&r);
+	expect_everywhere("/gen", 200, number[is_new]);
+	cr_assert_eq(bundle("list", NULL), 0, "%s", said);
+}
+
+Test(bundle, a_gateway_that_is_killed_in_an_update_comes_back_with_one_state)
+{
+	unsigned good = 1;
+
+	expect(0, "install", make("n=1"), "installed");
+	for (unsigned n = 2; n <= 9; n++) {
+		char        words[16];
+		int         out, status = 0;
+		const char *arguments[] = { "bundle", "update", NULL, NULL };
+		pid_t       pid, gateway = test_instance_pid(&instance, "gateway");
+
+		snprintf(words, sizeof(words), "n=%u", n);
+		arguments[2] = make(words);
+		pid = test_instance_spawn(&instance, &out, arguments);
+		usleep(3000 * (n - 2)); /* any moment of it */
+		kill(gateway, SIGKILL);
+		waitpid(pid, &status, 0);
+		close(out);
+		cr_assert(test_instance_recovered(&instance, "gateway", gateway, 20000));
+		expect_same_everywhere(good, n);
+		good = n;
+		expect(0, "update", make(words), "updated");
+		expect_everywhere("/gen", 200, words + 2);
+	}
+}
+
+Test(bundle, a_command_that_is_killed_in_an_update_leaves_one_state)
+{
+	expect(0, "install", make("n=1"), "installed");
+	for (unsigned n = 2; n <= 9; n++) {
+		char        words[16];
+		int         out, status = 0;
+		const char *arguments[] = { "bundle", "update", NULL, NULL };
+		pid_t       pid;
+
+		snprintf(words, sizeof(words), "n=%u", n);
+		arguments[2] = make(words);
+		pid = test_instance_spawn(&instance, &out, arguments);
+		usleep(3000 * (n - 2));
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		close(out);
+		expect(0, "list", NULL, NAME); /* asked after it: nothing is undecided any more */
+		expect_same_everywhere(n - 1, n);
+		expect(0, "update", make(words), "updated");
+		expect_everywhere("/gen", 200, words + 2);
+	}
+}
+
+/* ---- the socket ---- */
+
+static void find_socket(char *ret, size_t size)
+{
+	char  path[512], run[256] = "";
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/supervisor.pid", instance.data);
+	in = fopen(path, "re");
+	cr_assert(in != NULL && fscanf(in, "%*d %255s", run) == 1);
+	fclose(in);
+	snprintf(ret, size, "%s/gateway/control.sock", run);
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strcpy(to.sun_path, path);
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* What comes until it hangs up. */
+static void hear(int fd, char *ret, size_t size)
+{
+	size_t  have = 0;
+	ssize_t n;
+
+	while (have + 1 < size && (n = recv(fd, ret + have, size - 1 - have, 0)) > 0)
+		have += (size_t)n;
+	ret[have] = '\0';
+}
+
+Test(bundle, garbage_on_the_socket_hurts_nobody)
+{
+	static const char *const garbage[] = {
+		"GET / HTTP/1.1\r\n\r\n", "\n", "{", "[1]\n", "{\"verb\":1}\n", "\xff\xfe\xfd\n"
+	};
+	char  path[256], text[4096];
+	pid_t gateway = test_instance_pid(&instance, "gateway");
+
+	find_socket(path, sizeof(path));
+	for (size_t i = 0; i < sizeof(garbage) / sizeof(*garbage); i++) {
+		int fd = connect_to(path);
+
+		cr_assert_geq(fd, 0);
+		cr_assert_geq(send(fd, garbage[i], strlen(garbage[i]), MSG_NOSIGNAL), 0);
+		shutdown(fd, SHUT_WR);
+		hear(fd, text, sizeof(text));
+		cr_expect(text[0] == '\0' || strstr(text, "\"ok\":false") != NULL, "%s", text);
+		close(fd);
+	}
+	expect(0, "list", NULL, "boardwalk.demo");
+	cr_assert_eq(test_instance_pid(&instance, "gateway"), gateway);
+}
+
+/* In a process of its own, as that user: 0 if the socket answers, 1 if it turns away, 2 if it cannot
+ * even be reached. */
+static int speak_as(const char *user, const char *path)
+{
+	int   status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		const struct passwd *pw = getpwnam(user);
+		char                 text[4096];
+		int                  fd;
+
+		if (pw == NULL || setgroups(0, NULL) != 0 || setgid(pw->pw_gid) != 0 ||
+		    setuid(pw->pw_uid) != 0)
+			_exit(9);
+		fd = connect_to(path);
+		if (fd < 0)
+			_exit(2);
+		if (send(fd, "{\"verb\":\"bundle.list\"}\n", 23, MSG_NOSIGNAL) > 0)
+			shutdown(fd, SHUT_WR);
+		hear(fd, text, sizeof(text));
+		_exit(strstr(text, "\"ok\":true") != NULL ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Test(bundle, nobody_but_root_and_the_owner_is_listened_to)
+{
+	char path[256];
+
+	if (geteuid() != 0)
+		cr_skip("without root there is one user only");
+	find_socket(path, sizeof(path));
+	cr_expect_eq(speak_as("root", path), 0);
+	cr_expect_eq(speak_as("boardwalk", path), 0);
+	cr_expect_eq(speak_as("nobody", path), 1);
+	cr_expect_eq(speak_as("boardwalk-gateway", path), 1);
+	cr_expect_eq(speak_as("boardwalk-repo", path), 1);
+}
