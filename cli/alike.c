@@ -7,35 +7,52 @@
 
 #include "cli.h"
 
+#include <string.h>
+
 static const char *const may_differ[] = {
-	"serviceId",           "service.id",   "servletContextId", "bundleId",
+	"serviceId",           "service.id",   "servletContextId", "id",
 	"service.changecount", "usingBundles", "mapped",           NULL
 };
 
-static void strip_members(json_t *object, const char *const *names)
+/* A servlet without a name is called BUNDLE/ID, its service's number. */
+static void strip_name(json_t *object)
 {
-	for (; *names != NULL; names++)
-		json_object_del(object, *names);
+	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *bundle = json_string_value(json_object_get(object, "bundle"));
+	size_t      n = bundle != NULL ? strlen(bundle) : 0;
+
+	if (name != NULL && n > 0 && strncmp(name, bundle, n) == 0 && name[n] == '/' &&
+	    name[n + 1 + strspn(name + n + 1, "0123456789")] == '\0')
+		json_object_set_new(object, "name", json_string(bundle));
+}
+
+static void strip_members(json_t *object)
+{
+	strip_name(object);
+	for (const char *const *name = may_differ; *name != NULL; name++)
+		json_object_del(object, *name);
 }
 
 /* As deep as the parser lets it be. */
-void alike_strip(json_t *value, const char *const *names)
+static void strip(json_t *value)
 {
 	const char *key;
 	json_t     *item;
 	size_t      i;
 
 	if (json_is_object(value))
-		strip_members(value, names);
-	json_object_foreach(value, key, item) alike_strip(item, names);
-	json_array_foreach(value, i, item) alike_strip(item, names);
+		strip_members(value);
+	json_object_foreach (value, key, item)
+		strip(item);
+	json_array_foreach (value, i, item)
+		strip(item);
 }
 
 static json_t *stripped(const json_t *answer)
 {
 	json_t *copy = json_deep_copy(answer);
 
-	alike_strip(copy, may_differ);
+	strip(copy);
 	return copy;
 }
 
@@ -47,8 +64,7 @@ bool alike_check(const json_t *lines)
 	size_t  i;
 	json_t *line;
 
-	json_array_foreach(lines, i, line)
-	{
+	json_array_foreach (lines, i, line) {
 		int         worker = (int)json_integer_value(json_object_get(line, "worker"));
 		json_t     *answer = json_object_get(line, "answer");
 		const char *error = json_string_value(json_object_get(line, "error"));

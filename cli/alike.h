@@ -3,8 +3,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Takes a member away from an object and from everything below it. */
-void alike_strip(json_t *value, const char *const *names);
 /* lines: of speak_ask. Compares each answer with the first; a line on stderr for each that differs or
  * failed. */
 bool alike_check(const json_t *lines);

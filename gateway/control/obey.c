@@ -9,6 +9,7 @@
 #include "bundles.h"
 #include "control/channel.h"
 #include "http/loop.h"
+#include "whiteboard/inspect.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -91,6 +92,24 @@ static bool footprint(const char *const *words, size_t n, struct buf *out)
 	return false;
 }
 
+/* ---- looking inside ----------------------------------------------------------------------------- */
+
+static bool whiteboard(const char *const *words, size_t n, struct buf *out)
+{
+	(void)words;
+	(void)n;
+	inspect_whiteboard(out);
+	return true;
+}
+
+/* A target that is none has its answer, too. */
+static bool route(const char *const *words, size_t n, struct buf *out)
+{
+	(void)n;
+	inspect_route(words[1], words[2], out);
+	return true;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 /* An order's words, words[0] being the verb. Appends the answer, as one line, to out and returns true; or
@@ -100,9 +119,13 @@ static const struct row {
 	size_t      min_words, max_words; /* without the verb */
 	bool (*serve)(const char *const *words, size_t n, struct buf *out);
 } rows[] = {
-	{ "bundle.prepare", 3, 4, prepare },     { "bundle.publish", 1, 1, publish },
-	{ "bundle.drop", 1, 1, drop },           { "bundle.list", 0, 0, list },
+	{ "bundle.prepare", 3, 4, prepare },
+	{ "bundle.publish", 1, 1, publish },
+	{ "bundle.drop", 1, 1, drop },
+	{ "bundle.list", 0, 0, list },
 	{ "bundle.footprint", 1, 1, footprint },
+	{ "whiteboard", 0, 0, whiteboard },
+	{ "route", 2, 2, route },
 };
 
 static bool serve(const char *const *words, size_t n, struct buf *out)
