@@ -3,7 +3,7 @@
  * destroyed, no connection sees a number that is lower than the one before, and a worker is afterwards
  * what it was: its resident memory and its mappings are compared with those after a hundred updates.
  *
- * BOARDWALK_UPDATES says how many; the promise is made for 10,000. */
+ * The promise is for 10,000 updates; the sanitizers get fewer. BOARDWALK_UPDATES says another number. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,11 +22,12 @@
 #define CONNECTIONS 8u
 #define WARM        100u
 #define WORKERS     2u
+#define WARM_ASKED  30000u /* by then the ring of the log has been filled once, in every worker */
 
 #ifdef BOARDWALK_SANITIZED
-#define UPDATES 150u
-#else
 #define UPDATES 600u
+#else
+#define UPDATES 10000u
 #endif
 
 static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
@@ -117,6 +118,12 @@ static void measure(const struct test_instance *i, struct size ret[WORKERS])
 	}
 }
 
+static void wait_until_warm(void)
+{
+	while (seen->asked < WARM_ASKED)
+		usleep(10000);
+}
+
 static bool is_within_a_tenth(unsigned long was, unsigned long is)
 {
 	return is * 10 <= was * 11;
@@ -199,8 +206,10 @@ Test(bundle_load, updates_under_load_lose_nothing_and_leave_nothing)
 	for (unsigned k = 2; k <= n; k++) {
 		put(&g, folder, k);
 		expect_line("updated test.generation");
-		if (k == WARM)
+		if (k == WARM) {
+			wait_until_warm();
 			measure(&i, warm);
+		}
 	}
 	measure(&i, last);
 	report(n, test_now_ms() - began_ms, warm, last);
