@@ -19,10 +19,10 @@
 #include "support/http.h"
 #include "support/instance.h"
 
-#define CONNECTIONS 8u
+#define CONNECTIONS 16u /* each worker has some */
 #define WARM        100u
 #define WORKERS     2u
-#define WARM_ASKED  30000u /* by then the ring of the log has been filled once, in every worker */
+#define WARM_ASKED  15000u /* of each worker: the ring of its log has been filled by then */
 
 #ifdef BOARDWALK_SANITIZED
 #define UPDATES 600u
@@ -118,10 +118,30 @@ static void measure(const struct test_instance *i, struct size ret[WORKERS])
 	}
 }
 
-static void wait_until_warm(void)
+static unsigned long requests_of(const char *metrics, unsigned worker)
 {
-	while (seen->asked < WARM_ASKED)
+	char        label[64];
+	const char *at;
+
+	snprintf(label, sizeof(label), "boardwalk_requests_total{worker=\"%u\"} ", worker);
+	at = strstr(metrics, label);
+	cr_assert_not_null(at, "%s", metrics);
+	return strtoul(at + strlen(label), NULL, 10);
+}
+
+static void wait_until_warm(unsigned port)
+{
+	bool is_warm = false;
+
+	while (!is_warm) {
+		struct http_response r;
+
 		usleep(10000);
+		http_ask_once(port + 1, "GET", "/metrics", NULL, &r);
+		is_warm = r.status == 200 && requests_of(r.body, 0) > WARM_ASKED &&
+		          requests_of(r.body, 1) > WARM_ASKED;
+		http_response_done(&r);
+	}
 }
 
 static bool is_within_a_tenth(unsigned long was, unsigned long is)
@@ -207,7 +227,7 @@ Test(bundle_load, updates_under_load_lose_nothing_and_leave_nothing)
 		put(&g, folder, k);
 		expect_line("updated test.generation");
 		if (k == WARM) {
-			wait_until_warm();
+			wait_until_warm(i.port);
 			measure(&i, warm);
 		}
 	}
