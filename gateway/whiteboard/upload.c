@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX            "osgi.http.whiteboard.servlet.multipart."
 #define DEFAULT_THRESHOLD 10240
 #define DEFAULT_COUNT     50
 #define ATTR_TEMPDIR      "jakarta.servlet.context.tempdir"
@@ -68,7 +67,7 @@ static bool read_number(const struct reading *r, const char *name, int64_t max, 
 
 static bool is_enabled(const struct reading *r)
 {
-	const struct bw_prop *p = props_find(r->props, r->n_props, PREFIX "enabled");
+	const struct bw_prop *p = props_find(r->props, r->n_props, BW_MULTIPART_ENABLED);
 
 	if (p && p->type == BW_PROP_BOOL)
 		return p->u.b;
@@ -82,15 +81,15 @@ static int64_t or_unlimited(int64_t limit)
 
 bool upload_read(struct reading *r)
 {
-	const struct bw_prop *location = props_find(r->props, r->n_props, PREFIX "location");
+	const struct bw_prop *location = props_find(r->props, r->n_props, BW_MULTIPART_LOCATION);
 	int64_t               threshold = 0, file = -1, request = -1, count = DEFAULT_COUNT;
 
 	if (!is_enabled(r))
 		return true;
-	if (!read_number(r, PREFIX "fileSizeThreshold", INT32_MAX, &threshold) ||
-	    !read_number(r, PREFIX "maxFileSize", INT64_MAX, &file) ||
-	    !read_number(r, PREFIX "maxRequestSize", INT64_MAX, &request) ||
-	    !read_number(r, PREFIX "maxFileCount", INT64_MAX, &count))
+	if (!read_number(r, BW_MULTIPART_THRESHOLD, INT32_MAX, &threshold) ||
+	    !read_number(r, BW_MULTIPART_MAX_FILE_SIZE, INT64_MAX, &file) ||
+	    !read_number(r, BW_MULTIPART_MAX_REQUEST_SIZE, INT64_MAX, &request) ||
+	    !read_number(r, BW_MULTIPART_MAX_FILE_COUNT, INT64_MAX, &count))
 		return false;
 	r->upload = (struct reading_upload){
 		.enabled = true,

@@ -194,7 +194,9 @@ Test(inspect, what_is_active_stands_in_its_context)
 	    BW_P_STRING(BW_CONTEXT_PATH, "/c"), BW_P_STRING("context.init.k", "v"));
 	ADD(&servlet, BW_SERVLET, PATTERN("/b", "/a/*"), NAME("S"), SELECT("c"),
 	    BW_P_STRING("servlet.init.k", "v"), BW_P_INT("servlet.init.n", 3));
-	ADD(&servlet, BW_SERVLET, NAME("E"), SELECT("c"),
+	ADD(&servlet, BW_SERVLET, NAME("E"), SELECT("c"), BW_P_BOOL(BW_MULTIPART_ENABLED, true),
+	    BW_P_STRING(BW_MULTIPART_LOCATION, "/tmp"),
+	    BW_P_STRING(BW_MULTIPART_MAX_FILE_SIZE, "7"),
 	    BW_P_STRINGS(BW_SERVLET_ERROR_PAGE, "404", "acme.x"));
 	ADD(&servlet, BW_SERVLET, SELECT("c"), BW_P_STRING(BW_SERVLET_ERROR_PAGE, "4xx"));
 	ADD(&filter, BW_FILTER, SELECT("c"), BW_P_STRING(BW_FILTER_NAME, "F"),
@@ -222,6 +224,16 @@ Test(inspect, what_is_active_stands_in_its_context)
 	expect(c, "servletDTOs/0/serviceId", "2");
 	expect(c, "servletDTOs/1/name", "\"E\"");
 	expect(c, "servletDTOs/1/patterns", "[]");
+	expect(c, "servletDTOs/0/multipartEnabled", "false");
+	expect(c, "servletDTOs/0/multipartFileSizeThreshold", "0");
+	expect(c, "servletDTOs/0/multipartLocation", "null");
+	expect(c, "servletDTOs/0/multipartMaxFileSize", "0");
+	expect(c, "servletDTOs/0/multipartMaxRequestSize", "0");
+	expect(c, "servletDTOs/1/multipartEnabled", "true");
+	expect(c, "servletDTOs/1/multipartFileSizeThreshold", "10240");
+	expect(c, "servletDTOs/1/multipartLocation", "\"/tmp\"");
+	expect(c, "servletDTOs/1/multipartMaxFileSize", "7");
+	expect(c, "servletDTOs/1/multipartMaxRequestSize", "-1");
 	expect_size(c, "errorPageDTOs", 2);
 	expect(c, "errorPageDTOs/0/errorCodes", "[404]");
 	expect(c, "errorPageDTOs/0/exceptions", "[\"acme.x\"]");
