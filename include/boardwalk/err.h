@@ -3,9 +3,9 @@
  * Every call of the API returns BW_OK, sometimes BW_DECLINED, or one of these negative values. The
  * name is what an error page is chosen by (its parents are found by cutting the last part); the
  * status is what a client sees when nobody handles the error: 500, but where the fault is the client's
- * (400, 413) or passes by itself (503, 504). The log, the error page and the
- * FAILED message between the processes all read this map. A bundle's own errors have no number:
- * they are a dotted name given to bw_req_fail(). */
+ * (400, 413) or passes by itself (503, 504). The log, the error page and the FAILED message between
+ * the processes all read this map. A bundle's own errors have no number: they are a dotted name given
+ * to bw_req_fail(). */
 #pragma once
 
 #define BW_OK       0 /* done */
