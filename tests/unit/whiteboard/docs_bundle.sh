@@ -26,6 +26,8 @@ build() { # NAME FILE...
 
 example hello.c
 build hello "$work/hello.c"
+example upload.c
+build upload "$work/upload.c"
 
 mkdir -p "$work/files/www"
 printf hello >"$work/files/www/a.txt"
