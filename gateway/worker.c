@@ -42,6 +42,7 @@
 
 #define OFFLOAD_THREADS 4
 #define OFFLOAD_QUEUE   256
+#define DRAIN_MS        30000 /* for asynchronous requests that would wait longer */
 #define TRIM_MS         10000
 
 static struct loop_timer     trim, tend;
@@ -92,6 +93,7 @@ static void on_signal(void *arg)
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	async_drain(DRAIN_MS);
 	if (info.ssi_signo == SIGTERM) {
 		http_stop();
 		return;

@@ -30,6 +30,9 @@ struct listening {
 	void                           *self;
 };
 
+static struct bw_async *open_ones;    /* that have been started and have not ended */
+static uint64_t         drain_due_us; /* 0: the worker does not end */
+
 /* ---- starting ---- */
 
 bool async_is_open(const struct bw_req *req)
@@ -77,6 +80,11 @@ static struct bw_async *make(struct bw_req *req)
 	a->last_post = &a->posts;
 	a->last_listener = &a->listeners;
 	a->req = req;
+	a->next_open = open_ones;
+	a->at_open = &open_ones;
+	if (open_ones)
+		open_ones->at_open = &a->next_open;
+	open_ones = a;
 	arena_on_done(&req->arena, release_with_request, a);
 	return a;
 }
@@ -140,20 +148,28 @@ static void run_posts(struct bw_async *a)
 	}
 }
 
+/* When its time is up; 0: never. */
+static uint64_t due_us(struct bw_async *a, uint64_t now_us)
+{
+	if (a->timeout_ms > 0 && a->due_us == 0)
+		a->due_us = now_us + UINT64_C(1000) * a->timeout_ms;
+	if (drain_due_us > 0 && (a->due_us == 0 || a->due_us > drain_due_us))
+		return drain_due_us;
+	return a->due_us;
+}
+
 /* Parks until there is word or time is up. BW_EGONE: the client is not there any more. */
 static int park(struct bw_async *a)
 {
 	struct bw_req *req = a->req;
-	uint64_t       now_us = loop_now_us();
+	uint64_t       now_us = loop_now_us(), end_us = due_us(a, now_us);
 	int            r;
 
-	if (a->timeout_ms > 0 && a->due_us == 0)
-		a->due_us = now_us + UINT64_C(1000) * a->timeout_ms;
-	a->timed_out = a->timeout_ms > 0 && a->due_us <= now_us;
+	a->timed_out = end_us > 0 && end_us <= now_us;
 	if (a->timed_out || !async_begin_wait(a))
 		return BW_OK;
-	if (a->timeout_ms > 0)
-		loop_timer_link(&a->timer, (uint32_t)((a->due_us - now_us + 999) / 1000));
+	if (end_us > 0)
+		loop_timer_link(&a->timer, (uint32_t)((end_us - now_us + 999) / 1000));
 	req->unhurried = true;
 	r = request_park(req, &a->wait);
 	req->unhurried = false;
@@ -220,6 +236,9 @@ static int redispatch(struct bw_async *a, struct admitted **admitted)
 
 static void end(struct bw_async *a)
 {
+	*a->at_open = a->next_open;
+	if (a->next_open)
+		a->next_open->at_open = a->at_open;
 	free(async_set_state(a, ASYNC_OVER));
 	run_posts(a);
 	for (const struct listening *l = a->listeners; l; l = l->next)
@@ -248,4 +267,16 @@ int async_await(struct bw_req *req, int err)
 	for (; admitted; admitted = admitted->next)
 		dispatch_finish(admitted->helper, req);
 	return err;
+}
+
+void async_drain(uint32_t ms)
+{
+	struct bw_async *next;
+
+	drain_due_us = loop_now_us() + UINT64_C(1000) * ms;
+	/* Each parks anew, if it is not through; who ends takes only itself out. */
+	for (struct bw_async *a = open_ones; a; a = next) {
+		next = a->next_open;
+		async_wake(a);
+	}
 }

@@ -8,6 +8,8 @@ struct bw_req;
 /* Once per worker, after the loop is there. */
 void async_init(void);
 void async_done(void);
+/* The worker ends: what waits now, or later, has its time-out after ms at the latest. From the loop. */
+void async_drain(uint32_t ms);
 
 /* The servlet that the client's request was for has returned err (BW_OK or an error), having started
  * something asynchronous: waits for its end. What is to be answered, as a servlet would return it. */

@@ -33,6 +33,7 @@ struct bw_async {
 	struct bw_async *next_rung;
 	/* The fiber's, and the loop's while it is parked. */
 	struct bw_req    *req;
+	struct bw_async  *next_open, **at_open;
 	struct listening *listeners, **last_listener; /* in the request's arena */
 	struct loop_timer timer;
 	uint32_t          timeout_ms; /* 0: never */

@@ -182,6 +182,31 @@ Test(async, time_out_is_the_listeners_to_decide)
 	cr_assert(eq(uint, completed, 2));
 }
 
+Test(async, that_waits_for_ever_ends_with_the_worker)
+{
+	struct bw_req   *first, *second;
+	struct bw_async *of_first;
+
+	first = site_begin("/start"); /* for ever: timeout_ms is 0 */
+	of_first = kept;
+	timeout_ms = 20;
+	second = site_begin("/start");
+	async_drain(200);
+	cr_assert(first->state == REQ_PARKED && second->state == REQ_PARKED);
+	while (second->state == REQ_PARKED)
+		fake_loop_turn(1000);
+	cr_assert(first->state == REQ_PARKED, "the shorter of the two times counts");
+	while (first->state == REQ_PARKED)
+		fake_loop_turn(1000);
+	cr_assert(eq(int, first->status, 500));
+	cr_assert(eq(int, second->status, 500));
+	cr_assert(eq(uint, timed_out, 2));
+	request_release(first);
+	request_release(second);
+	async_release(of_first);
+	async_release(kept);
+}
+
 /* ---- the client, and errors ---- */
 
 Test(async, client_that_leaves_is_told_and_nothing_is_lost)
