@@ -185,6 +185,8 @@ static const struct metric {
 	  NULL },
 	{ "boardwalk_handles_open", "gauge", "Resolver handles not closed yet.",
 	  FIELD64(handles_open), NULL },
+	{ "boardwalk_bundles_kept", "gauge",
+	  "Old generations of bundles that could not be unmapped.", FIELD32(bundles_kept), NULL },
 	{ "boardwalk_peers_ready", "gauge", "1 while auth and repo have greeted.", FIELD32(ready),
 	  NULL },
 };

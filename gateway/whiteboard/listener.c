@@ -223,7 +223,7 @@ struct event {
 
 static bool is_listening(const struct binding *b, unsigned what)
 {
-	return (b->reading->listens & what) && !b->reading->retired;
+	return (b->reading->listens & what) && !b->reading->retired && !b->reading->staged;
 }
 
 bool listener_hears(const struct bw_context *c, unsigned what)

@@ -46,7 +46,7 @@ struct filter_regex {
 /* multipart.* of a servlet; all zero if it does not take multipart bodies. */
 struct reading_upload {
 	bool          enabled;
-	int32_t       threshold; /* octets */
+	int32_t       threshold;                                       /* octets */
 	int64_t       max_file_size, max_request_size, max_file_count; /* -1: unlimited */
 	struct bw_str location; /* as registered; absent: the default folder */
 };
@@ -102,6 +102,7 @@ struct reading {
 	bool               not_gettable; /* a context whose factory gave NULL */
 	bool               retired;      /* out of date: nothing new is bound to it (binding.c) */
 	struct reading    *next_retired;
+	bool staged; /* of a generation that is not published: it is told of nothing yet (stage.c) */
 };
 
 /* Reads a service; NULL if it is no candidate for anything, or its target is not this whiteboard. */

@@ -58,11 +58,11 @@ static bool judge(const struct stage *st, char *reason, size_t size)
 	const struct reading *context = find_not_gettable(st);
 
 	if (failed && failed->failure == FAILURE_INIT)
-		snprintf(reason, size, "cannot initialise %s", failed->reading->name.p);
+		snprintf(reason, size, "cannot initialise %s", failed->reading->note);
 	else if (failed)
-		snprintf(reason, size, "gives no object for %s", failed->reading->name.p);
+		snprintf(reason, size, "gives no object for %s", failed->reading->note);
 	else if (context)
-		snprintf(reason, size, "gives no helper for context %s", context->name.p);
+		snprintf(reason, size, "gives no helper for %s", context->note);
 	return !failed && !context;
 }
 
@@ -83,6 +83,7 @@ bool stage_build(struct stage *st, struct reading *const *there, size_t n_there,
 
 		if (!r)
 			continue;
+		r->staged = true;
 		st->readings[st->n++] = r;
 		insert(all, &n_all, reading_ref(r));
 	}
@@ -101,6 +102,7 @@ struct reading *stage_take(struct stage *st, const struct bw_service *s)
 		if (!r || r->service != s || !reading_is_current(r, s))
 			continue;
 		st->readings[i] = NULL;
+		r->staged = false;
 		r->ranking = service_ranking(s);
 		return r;
 	}

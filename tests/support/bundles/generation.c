@@ -10,6 +10,7 @@
  *    context=/c      a context helper of its own at that path; the servlet is in it
  *    engine=/bin/x   a servlet of the engine at that path too, which answers as the other one
  *    rank=5          service.ranking
+ *    files=/r        a resource service for /r/ and below
  *    auth=+/x        sling.auth.requirements of the engine's servlet
  *    load=crash      its constructor crashes
  *    in=1            start and init fail or crash in worker 1 only
@@ -144,6 +145,7 @@ static const struct bw_servlet servlet = {
 	.size = sizeof(servlet), .init = init, .destroy = destroy, .get = get
 };
 static const struct bw_context_helper helper = { .size = sizeof(helper) };
+static const int                      nothing;
 
 static int register_servlet(struct bw_bundle *self, struct bw_prop *props, size_t n)
 {
@@ -176,6 +178,13 @@ static int start(struct bw_bundle *self)
 	props[1] = (struct bw_prop)BW_P_STRING(BW_AUTH_REQUIREMENTS, word("auth", auth));
 	if (err == BW_OK && engine[0])
 		err = register_servlet(self, props, auth[0] ? 2 : 1);
+	if (err == BW_OK && word("files", engine)[0]) {
+		snprintf(pattern, sizeof(pattern), "%s/*", engine);
+		err = bw_register_object(
+			self, "test.Files", &nothing, NULL,
+			BW_P_STRING("osgi.http.whiteboard.resource.pattern", pattern),
+			BW_P_STRING("osgi.http.whiteboard.resource.prefix", "/files"));
+	}
 	return err != BW_OK ? err : is("start", "fail") && applies() ? BW_EIO : BW_OK;
 }
 

@@ -420,6 +420,18 @@ Test(generations, a_context_is_stood_in_for_too)
 	end();
 }
 
+Test(generations, so_is_a_resource)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 files=/r");
+	cr_assert(eq(int, ask("/r/x.txt"), 404), "there is no such file");
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/r/x.txt"), 503));
+	run(BUNDLE_START, "n=2 files=/r");
+	cr_assert(eq(int, ask("/r/x.txt"), 404));
+	end();
+}
+
 Test(generations, what_stops_may_not_register)
 {
 	begin();
