@@ -139,6 +139,33 @@ Test(async, is_answered_by_many_threads)
 	cr_assert(eq(uint, completed, N * ROUNDS));
 }
 
+static int poke(void *self, struct bw_req *req)
+{
+	(void)self;
+	async_run(kept, write_x, &results[1]);
+	async_complete(kept);
+	async_release(kept);
+	return response_write(req, "poked", 5);
+}
+static const struct bw_servlet poke_type = { .size = sizeof(poke_type), .service = poke };
+
+Test(async, is_answered_by_another_request)
+{
+	struct bw_req *waiting, *other;
+
+	site_servlet("/poke", &poke_type);
+	waiting = site_begin("/start");
+	other = site_begin("/poke");
+	cr_assert(other->state == REQ_RESPONDING && waiting->state == REQ_PARKED,
+	          "nobody runs on another one's stack");
+	cr_assert(site_body_is(other, "poked"));
+	while (waiting->state == REQ_PARKED)
+		fake_loop_turn(1000);
+	cr_assert(site_body_is(waiting, "x"));
+	request_release(waiting);
+	request_release(other);
+}
+
 /* ---- time ---- */
 
 Test(async, that_times_out_is_500)
