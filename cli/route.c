@@ -66,6 +66,17 @@ static void print_answerer(const json_t *answer, FILE *out)
 	        text(answer, "context"), path && *path ? path : "/");
 }
 
+static void print_engine(const json_t *answer, FILE *out)
+{
+	const json_t *engine = json_object_get(answer, "engine");
+
+	if (text(engine, "servlet"))
+		fprintf(out, "  the engine has servlet %s at %s\n", text(engine, "servlet"),
+		        text(engine, "path"));
+	if (engine)
+		fprintf(out, "  %s\n", text(engine, "note"));
+}
+
 static void print_status(const json_t *answer, FILE *out)
 {
 	switch (json_integer_value(json_object_get(answer, "status"))) {
@@ -82,7 +93,7 @@ static void print_status(const json_t *answer, FILE *out)
 		fputs("  with 501: it does not know this method\n", out);
 		break;
 	case 503:
-		fputs("  with 503: it is out of service\n", out);
+		fputs("  with 503: it crashed a worker not long ago\n", out);
 		break;
 	}
 }
@@ -116,6 +127,7 @@ void route_print(const json_t *answer, FILE *out)
 	if (json_is_object(json_object_get(answer, "servletDTO")) ||
 	    json_is_object(json_object_get(answer, "resourceDTO")))
 		print_answerer(answer, out);
+	print_engine(answer, out);
 	print_status(answer, out);
 	print_chain(answer, out);
 	print_others(answer, out);

@@ -42,6 +42,11 @@ const struct shared_limit *limits_find(const char *scope, const char *pattern)
 	return NULL;
 }
 
+bool limits_hold(const struct shared_limit *l)
+{
+	return clock_mono_us() < l->until_us;
+}
+
 bool limits_answer(const struct shared_limit *l, struct bw_req *req)
 {
 	uint64_t now_us = clock_mono_us();

@@ -12,5 +12,7 @@ void limits_init(const struct shared_worker *me);
 /* Of scope and pattern, as fiber_subject has them; NULL, as nearly always: there is none. Good for
  * the process. */
 const struct shared_limit *limits_find(const char *scope, const char *pattern);
-/* True: it holds now, and the request has its 503. */
+/* Does it hold now? */
+bool limits_hold(const struct shared_limit *l);
+/* The same; true: the request has its 503. */
 bool limits_answer(const struct shared_limit *l, struct bw_req *req);

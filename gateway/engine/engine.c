@@ -18,6 +18,7 @@
 #include "crash_limits.h"
 #include "engine/engine.h"
 #include "engine/errors.h"
+#include "engine/explain.h"
 #include "engine/mount.h"
 #include "engine/resolve.h"
 #include "engine/select.h"
@@ -26,6 +27,7 @@
 #include "resolver.h"
 #include "security/security.h"
 #include "settings.h"
+#include "whiteboard/inspect.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/whiteboard.h"
 
@@ -203,10 +205,12 @@ void engine_init(struct registry *r, const struct gateway_settings *settings)
 	context_service = register_as(r, b, BW_CONTEXT_HELPER, &engine_context, context_props, 3);
 	servlet_service = register_as(r, b, BW_SERVLET, &engine_servlet, servlet_props, 3);
 	mount_init(r, settings, context);
+	inspect_on_route(&engine_servlet, engine_explain);
 }
 
 void engine_done(void)
 {
+	inspect_on_route(NULL, NULL);
 	mount_done();
 	select_done();
 	registry_unregister(servlet_service);

@@ -10,6 +10,7 @@
 #include "records.h"
 #include "whiteboard.h"
 
+#include <crash_limits.h>
 #include <path.h>
 
 struct route {
@@ -20,6 +21,18 @@ struct route {
 	bool                   found;
 	struct snapshot_hit    hit; /* if found */
 };
+
+static struct {
+	const struct bw_servlet *type; /* NULL: there is none */
+	void (*explain)(struct json_out *j, struct bw_str path);
+} way;
+
+void inspect_on_route(const struct bw_servlet *type,
+                      void (*explain)(struct json_out *j, struct bw_str path))
+{
+	way.type = type;
+	way.explain = explain;
+}
 
 /* ---- who lost ---- */
 
@@ -337,6 +350,16 @@ static void put_servlet(const struct route *r)
 		json_out_null(r->j);
 }
 
+/* What is known before the servlet runs; 0: the rest is its own business. */
+static int status_of(const struct route *r, struct bw_str method)
+{
+	if (!r->found)
+		return 404;
+	if (r->hit.pattern->limit && limits_hold(r->hit.pattern->limit))
+		return 503;
+	return servlet_refuses(r->hit.pattern->servlet->type, method);
+}
+
 static void put_answer(const struct route *r, struct bw_str method)
 {
 	const struct snapshot_servlet *s = r->found ? r->hit.pattern->servlet : NULL;
@@ -346,9 +369,10 @@ static void put_answer(const struct route *r, struct bw_str method)
 	record_str(r->j, "context", c ? c->name : BW_ABSENT);
 	record_str(r->j, "contextPath", s ? s->context->path : BW_ABSENT);
 	record_str(r->j, "pattern", s ? r->hit.pattern->pattern->text : BW_ABSENT);
-	/* What is known before the servlet runs: 0 is its own business. */
-	record_int(r->j, "status", s ? servlet_refuses(s->type, method) : 404);
+	record_int(r->j, "status", status_of(r, method));
 	put_servlet(r);
+	if (s && way.type == s->type)
+		way.explain(r->j, r->path);
 	put_chain(r);
 }
 

@@ -56,6 +56,19 @@ Test(route, a_resource_in_the_context_at_the_root)
 	       "  is answered by resource of acme, pattern \"\", in context default at /\n");
 }
 
+Test(route, the_engine_says_what_it_would_do)
+{
+	expect("{\"method\": \"GET\", \"path\": \"/bin/x\", \"context\": \"e\", \"contextPath\": "
+	       "\"\","
+	       " \"pattern\": \"/\", \"status\": 0, \"servletDTO\": {\"name\": \"E\", \"bundle\": "
+	       "\"b\"},"
+	       " \"engine\": {\"servlet\": \"X\", \"path\": \"/bin/x\", \"note\": \"it answers\"}}",
+	       "GET /bin/x\n"
+	       "  is answered by servlet E of b, pattern \"/\", in context e at /\n"
+	       "  the engine has servlet X at /bin/x\n"
+	       "  it answers\n");
+}
+
 Test(route, nobody)
 {
 	expect("{\"method\": \"GET\", \"path\": \"/x\", \"status\": 404, \"servletDTO\": null,"

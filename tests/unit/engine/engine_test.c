@@ -6,6 +6,7 @@
 #include <gateway/engine/engine.h>
 #include <gateway/resolver.h>
 #include <gateway/whiteboard/attr.h>
+#include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>
 #include <stdlib.h>
@@ -391,4 +392,31 @@ Test(engine, climbs_from_an_own_name_to_the_root)
 		cr_assert(serve("GET", "/fails") == 500);
 		cr_assert_str_eq(fake_called, steps[i]);
 	}
+}
+
+/* ---- looking inside ---- */
+
+static void expect_route(const char *target, const char *want)
+{
+	struct buf b;
+
+	buf_init(&b);
+	inspect_route("GET", target, &b);
+	buf_append(&b, "", 1);
+	cr_expect(strstr((char *)buf_data(&b), want) != NULL, "%s", (char *)buf_data(&b));
+	buf_done(&b);
+}
+
+Test(engine, explains_what_it_would_do_with_a_path)
+{
+	struct bw_service *s = fake_servlet("X", "paths=/bin/x");
+
+	expect_route("/bin/x",
+	             "\"path\":\"/bin/x\",\"note\":\"the servlet mounted at this very path");
+	expect_route("/bin/x.a.html",
+	             "\"path\":\"/bin/x\",\"note\":\"the mounted servlet answers, unless");
+	expect_route("/bin/y.html",
+	             "\"engine\":{\"servlet\":null,\"path\":null,\"note\":\"the type of");
+	registry_unregister(s);
+	expect_route("/bin/x", "\"engine\":{\"servlet\":null");
 }

@@ -3,6 +3,7 @@
  * not initialised, each that entered a context leaves it, and in the end everything was destroyed. */
 #include <gateway/fiber.h>
 #include <gateway/request.h>
+#include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/whiteboard.h>
@@ -10,6 +11,7 @@
 #include <base/log.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <jansson.h>
 #include <stdio.h>
 
 enum { THINGS = 20, MAX_PARKED = 200, STEPS = 60000 };
@@ -183,6 +185,28 @@ static void resume(void)
 	request_wake(req);
 }
 
+/* Whatever is going on, what is shown is whole: each servlet of the context, and each failure. */
+static void look(void)
+{
+	const struct snapshot *s = snapshot_current();
+	size_t                 active = 0;
+	struct buf             b;
+	json_t                *j, *list;
+
+	buf_init(&b);
+	inspect_whiteboard(&b);
+	j = json_loadb((char *)buf_data(&b), buf_size(&b), JSON_REJECT_DUPLICATES, NULL);
+	buf_done(&b);
+	cr_assert(j != NULL, "no JSON");
+	list = json_object_get(json_array_get(json_object_get(j, "servletContextDTOs"), 0),
+	                       "servletDTOs");
+	for (const struct snapshot_servlet *v = s->contexts[0]->servlets; v; v = v->next)
+		active++;
+	cr_assert(eq(sz, json_array_size(list), active));
+	cr_assert(eq(sz, json_array_size(json_object_get(j, "failedServletDTOs")), s->n_failures));
+	json_decref(j);
+}
+
 static void begin(void)
 {
 	static const struct bw_service_object object = { .type = &helper };
@@ -219,6 +243,8 @@ Test(stress, services_come_and_go_under_requests)
 			ask();
 			asked++;
 		}
+		if (i % 500 == 0)
+			look();
 	}
 	for (int i = 0; i < THINGS; i++)
 		while (things[i].service)
