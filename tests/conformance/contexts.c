@@ -140,6 +140,8 @@ int on_get_resource(void *self, struct bw_str path, struct bw_file *ret)
 	const struct thing *t = thing_of(self);
 	char                name[MAX_PATH];
 
+	if (t->folder)
+		return bw_file_open(t->folder, path, ret);
 	if (!t->root)
 		return BW_DECLINED;
 	return below(t, path, name) ? bw_file_embedded(t->bundle, bw_str(name), ret) : BW_ENOTFOUND;

@@ -1,5 +1,6 @@
 /* contexts.h - the words of do= for the context, and what a context's helper says of files: with root=/www
- * those of its own bundle below /www; without it, the default. */
+ * those of its own bundle below /www, with folder=test those in tests/conformance/files/test; without
+ * them, the default. */
 #pragma once
 #include "actions.h"
 

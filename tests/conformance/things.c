@@ -163,6 +163,8 @@ static bool set_short(struct thing *t, const char *key, const char *value)
 		t->on_init = script_parse(value);
 	else if (strcmp(key, "root") == 0)
 		t->root = text_printf("%s", value);
+	else if (strcmp(key, "folder") == 0)
+		t->folder = text_printf("%s/%s", ROWS_FILES, value);
 	else if (strcmp(key, "bundle") == 0)
 		t->bundle = stage_bundle(value);
 	else if (strcmp(key, "as") == 0)

@@ -21,6 +21,7 @@ struct thing {
 	struct script     *script;  /* do=: what it does when called */
 	struct script     *on_init; /* init=: what it does in init; NULL: nothing */
 	char              *root;    /* root=: where a context's helper looks for files; NULL */
+	char              *folder;  /* folder=: the same, in the file system */
 	bool               init_fails, factory, gives_null;
 	bool               has_arrow; /* of a resource: what comes next is the prefix */
 	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */

@@ -16,6 +16,9 @@
 #ifndef ODD_NAME
 #define ODD_NAME "odd.good"
 #endif
+#ifndef ODD_EMBEDDED
+#define ODD_EMBEDDED NULL
+#endif
 #ifndef ODD_RESULT
 #define ODD_RESULT BW_OK
 #endif
@@ -29,6 +32,9 @@ static int hello(void *self, struct bw_req *req)
 }
 
 static const struct bw_servlet servlet = { .size = sizeof(servlet), .get = hello };
+
+static const struct bw_embedded_file unsorted_files[] = { { "b", "", 0, 0 }, { "a", "", 0, 0 } };
+__attribute__((unused)) static const struct bw_embedded unsorted = { 2, unsorted_files };
 
 static int start(const struct bw_host *host, struct bw_bundle *self)
 {
@@ -53,4 +59,5 @@ const struct bw_bundle_descriptor boardwalk_bundle = {
 	.version = "1.0.0",
 	.build = "test",
 	.start = start,
+	.embedded = ODD_EMBEDDED,
 };

@@ -93,6 +93,17 @@ Test(bundles, a_good_one_serves_until_the_stop)
 	end(r);
 }
 
+Test(bundles, one_of_an_earlier_minor_version_serves)
+{
+	struct registry *r = begin();
+
+	load((const char *const[]){ "old" }, 1);
+	cr_assert_str_eq(refusal(), "");
+	cr_assert(serves("/odd"));
+	bundles_stop();
+	end(r);
+}
+
 Test(bundles, what_is_odd_is_refused_and_the_rest_goes_on)
 {
 	static const struct {
@@ -102,6 +113,7 @@ Test(bundles, what_is_odd_is_refused_and_the_rest_goes_on)
 		{ "major", "is built for another major version of the ABI" },
 		{ "minor", "is built for a newer minor version of the ABI" },
 		{ "short", "has a descriptor that is too short" },
+		{ "unsorted", "has embedded files that are not in the order of their names" },
 		{ "name", "has no valid symbolic name" },
 		{ "fails", "failed to start" },
 		{ "unexported", "exports no boardwalk_bundle" },
