@@ -35,6 +35,8 @@ struct record {
 
 /* Comes first. */
 void world_start(unsigned n_workers);
+/* Can this server take the step? */
+bool world_can(const char *step);
 /* A fresh server with those steps taken; then the logs start anew, and the row's own steps are taken. */
 void world_begin(struct words before, struct words steps);
 /* The same with the server as it is. */

@@ -1,0 +1,14 @@
+/* gateway_impl.h - between gateway.c and gateway_records.c. */
+#pragma once
+
+/* Where the gateway takes the operator's orders. */
+const char *gateway_socket(void);
+/* The worker that is looked at. */
+unsigned gateway_worker(void);
+__attribute__((noreturn, format(printf, 1, 2))) void gateway_give_up(const char *format, ...);
+
+/* gateway_records.c: something may have changed; records are asked for anew. */
+void records_forget(void);
+/* What comes from now on is compared with this. */
+void records_mark(void);
+void records_done(void);
