@@ -156,7 +156,7 @@ static char *check_ctxid(const char *label, const char *want)
 	return compare("ctxid", want, text_printf("%lld", records[0].context_id));
 }
 
-/* argument: "A,name". Given to init; else one of a context, if the records can be seen. */
+/* argument: "A,name". Given to init; else one of a context. */
 static char *check_param(const char *argument, const char *want)
 {
 	struct words w = text_split(argument, ",");
@@ -164,7 +164,7 @@ static char *check_param(const char *argument, const char *want)
 
 	if (w.n != 2 || !world_ask(text_printf("param(%s)", argument), &got))
 		return text_printf("no such parameter: %s", argument);
-	if (!got && world_has_records())
+	if (!got)
 		got = world_context_param(w.items[0], text_value(w.items[1]));
 	return compare("param", want, got);
 }
@@ -199,27 +199,11 @@ static const char *after(const char *item, const char *prefix)
 	return *item == ' ' ? item + 1 : item;
 }
 
-static bool is_context(const char *label)
-{
-	const char *kind;
-
-	return world_ask(text_printf("kind(%s)", label), &kind) && strcmp(kind, "C") == 0;
-}
-
 bool check_is_beyond(const char *item)
 {
-	static const char *const of_records[] = { "fail(",  "nofail", "ctxid(",     "bound(",
-		                                  "count ", "state ", "multipart(", "folder(" };
-	const char              *open = item + strlen("param(");
-
-	if (world_has_records())
-		return false;
-	if (inspected_is(item))
-		return true;
-	for (size_t i = 0; i < sizeof(of_records) / sizeof(*of_records); i++)
-		if (text_begins(item, of_records[i]))
-			return true;
-	return text_begins(item, "param(") && is_context(text_dup(open, strcspn(open, ",)")));
+	if (text_begins(item, "multipart(") || text_begins(item, "folder("))
+		return !world_has_insides();
+	return (text_begins(item, "count ") || text_begins(item, "state ")) && !world_has_mark();
 }
 
 char *check_item(const char *item, const struct answer *answer)

@@ -6,5 +6,5 @@
 char *check_item(const char *item, const struct answer *answer);
 /* Does the item speak of an answer? */
 bool check_is_answer(const char *item);
-/* Items that this server cannot judge, since it does not see the whiteboard's records. */
+/* Items that this server cannot judge, since it did not see the records before the row's steps. */
 bool check_is_beyond(const char *item);

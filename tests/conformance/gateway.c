@@ -12,6 +12,7 @@
  * Owns: the gateway and the connections. Fails with: exit status 2 if the gateway does not do as it is
  * told. Tests: every row file. */
 #include "ask.h"
+#include "gateway_impl.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static unsigned            n_workers, looked_at;
 static char                settings[512]; /* of the gateway: settings_of */
 static struct words        taken; /* several workers: all steps of this server, with "mark" */
 
-__attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
+void gateway_give_up(const char *format, ...)
 {
 	va_list args;
 
@@ -85,12 +86,12 @@ static void post(struct link *l, const char *order, const char *argument, struct
 	                   order, strlen(argument), argument);
 
 	if (n < 0)
-		give_up("out of memory");
+		gateway_give_up("out of memory");
 	http_send(&l->http, request, (size_t)n);
 	free(request);
 	http_read(&l->http, false, ret);
 	if (ret->status == 0)
-		give_up("the gateway does not answer the order %s %s", order, argument);
+		gateway_give_up("the gateway does not answer the order %s %s", order, argument);
 }
 
 static struct link *open_link(void)
@@ -99,11 +100,11 @@ static struct link *open_link(void)
 	struct http_response r;
 
 	if (!l || !http_try_open(&l->http, gateway.port))
-		give_up("the gateway accepts no connection");
+		gateway_give_up("the gateway accepts no connection");
 	post(l, "worker", "", &r);
 	if (r.status != 200 || sscanf(r.body, "gateway/%u", &l->worker) != 1 ||
 	    l->worker >= n_workers)
-		give_up("a worker that has no number: %d %s", r.status, r.body);
+		gateway_give_up("a worker that has no number: %d %s", r.status, r.body);
 	http_response_done(&r);
 	return l;
 }
@@ -114,7 +115,7 @@ static struct link *take_link(unsigned worker)
 
 	for (unsigned tries = 0; !workers[worker].idle; tries++) {
 		if (tries == MAX_TRIES)
-			give_up("worker %u accepts no connection", worker);
+			gateway_give_up("worker %u accepts no connection", worker);
 		keep_link(open_link());
 	}
 	l = workers[worker].idle;
@@ -147,7 +148,7 @@ static void must(unsigned worker, const char *name, const char *argument)
 	int   status = order(worker, name, argument, &text);
 
 	if (status != 200)
-		give_up("the order %s %s: %d %s", name, argument, status, text);
+		gateway_give_up("the order %s %s: %d %s", name, argument, status, text);
 }
 
 /* ---- requests ---- */
@@ -161,7 +162,7 @@ static void fill_headers(struct answer *a, const char *head)
 		char *colon = strchr(lines.items[i], ':');
 
 		if (!colon)
-			give_up("no header: %s", lines.items[i]);
+			gateway_give_up("no header: %s", lines.items[i]);
 		*colon = '\0';
 		a->headers[a->n_headers++] =
 			(struct header){ lines.items[i], colon + 1 + strspn(colon + 1, " ") };
@@ -227,7 +228,7 @@ static struct link *send_request(unsigned worker, const char *text, bool *ret_no
 	*ret_no_body = strcmp(a.method, "HEAD") == 0;
 	if (!http_send(&l->http, head, strlen(head)) ||
 	    (a.n_body > 0 && !http_send(&l->http, a.body, a.n_body)))
-		give_up("the gateway does not take %s", text);
+		gateway_give_up("the gateway does not take %s", text);
 	return l;
 }
 
@@ -251,7 +252,7 @@ static struct answer *resume(unsigned worker)
 	struct blocked *b = w->oldest;
 
 	if (!b)
-		give_up("nothing to resume");
+		gateway_give_up("nothing to resume");
 	w->oldest = b->next;
 	w->n_blocked--;
 	must(worker, "resume", "");
@@ -273,6 +274,7 @@ struct answer *world_request(const char *text)
 {
 	struct answer *first = NULL, **at = &first;
 
+	records_forget();
 	for (unsigned i = 0; i < n_workers; i++, at = &(*at)->other)
 		*at = strcmp(text, "resume") == 0 ? resume(i) : ask(i, text);
 	return first;
@@ -304,9 +306,10 @@ static void stop(void)
 		return;
 	end_blocked();
 	close_all();
+	records_forget();
 	running = false;
 	if (!test_gateway_stop(&gateway))
-		give_up("the gateway did not end well");
+		gateway_give_up("the gateway did not end well");
 }
 
 /* "setting NAME=value" of the steps becomes a variable of the environment, which goes before the file:
@@ -352,14 +355,14 @@ static bool use_settings(const char *text)
 	bool same = strcmp(settings, text) == 0;
 
 	if (!same && (size_t)snprintf(settings, sizeof(settings), "%s", text) >= sizeof(settings))
-		give_up("too many settings: %s", text);
+		gateway_give_up("too many settings: %s", text);
 	return same;
 }
 
 void world_start(unsigned n)
 {
 	if (n == 0 || n > MAX_WORKERS)
-		give_up("1 to %d workers", MAX_WORKERS);
+		gateway_give_up("1 to %d workers", MAX_WORKERS);
 	n_workers = n;
 	use_settings(settings_of((struct words){ NULL, 0 }, (struct words){ NULL, 0 }));
 	if (n == 1)
@@ -374,6 +377,7 @@ bool world_can(const char *step)
 
 static void take(const char *step)
 {
+	records_forget();
 	for (unsigned i = 0; i < n_workers && !text_begins(step, "setting "); i++)
 		if (text_begins(step, "start "))
 			start_request(i, step + strlen("start "));
@@ -398,7 +402,7 @@ static void start_with(struct words steps)
 	size_t n = 0;
 
 	if (!out)
-		give_up("%s", file);
+		gateway_give_up("%s", file);
 	for (; n < steps.n && !text_begins(steps.items[n], "start "); n++)
 		if (!text_begins(steps.items[n], "setting "))
 			fprintf(out, "%s\n", steps.items[n]);
@@ -470,12 +474,14 @@ void world_go_on(struct words steps)
 		return;
 	}
 	take("mark");
+	records_mark();
 	take_all(steps);
 }
 
 void world_done(void)
 {
 	stop();
+	records_done();
 	text_free_all();
 }
 
@@ -498,68 +504,14 @@ bool world_ask(const char *question, const char **ret)
 	return status == 200 || status == 204;
 }
 
-/* ---- records: not from here ---- */
+/* ---- for the records ---- */
 
-bool world_has_records(void)
+const char *gateway_socket(void)
 {
-	return false;
+	return text_printf("%s/control.sock", gateway.root);
 }
 
-size_t world_failures(const char *label, struct record **ret)
+unsigned gateway_worker(void)
 {
-	(void)label;
-	*ret = NULL;
-	return 0;
-}
-
-unsigned world_bindings(const char *label)
-{
-	(void)label;
-	return 0;
-}
-
-char *world_multipart(const char *label)
-{
-	(void)label;
-	return NULL;
-}
-
-char *world_folder(const char *label)
-{
-	(void)label;
-	return NULL;
-}
-
-char *world_context_param(const char *label, const char *name)
-{
-	(void)label;
-	(void)name;
-	return NULL;
-}
-
-uint64_t world_count(void)
-{
-	return 0;
-}
-
-uint64_t world_count_before(void)
-{
-	return 0;
-}
-
-bool world_is_as_before(void)
-{
-	return false;
-}
-
-struct json_t *world_inspect(void)
-{
-	return NULL;
-}
-
-struct json_t *world_route(const char *method, const char *target)
-{
-	(void)method;
-	(void)target;
-	return NULL;
+	return looked_at;
 }

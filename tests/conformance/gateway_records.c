@@ -4,6 +4,7 @@
  * Owns: the last records and those at the mark. Fails with: exit status 2 if the gateway does not answer.
  * Tests: every row file. */
 #include "gateway_impl.h"
+#include "stage.h"
 #include "world.h"
 
 #include <jansson.h>
@@ -21,9 +22,8 @@ static json_t *now, *before; /* NULL: not asked for */
 
 /* ---- asking ---- */
 
-static FILE *ask_gateway(void)
+static FILE *ask_gateway(const char *request)
 {
-	static const char  request[] = "{\"verb\": \"whiteboard\"}\n";
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	FILE              *in = NULL;
@@ -37,10 +37,11 @@ static FILE *ask_gateway(void)
 	return in;
 }
 
-/* A line of each worker, then one that says that it was all. */
-static json_t *fetch(void)
+/* A line of each worker, then one that says that it was all. Takes the request. */
+static json_t *fetch(json_t *request)
 {
-	FILE   *in = ask_gateway();
+	char   *text = json_dumps(request, JSON_COMPACT);
+	FILE   *in = ask_gateway(text_printf("%s\n", text));
 	json_t *all = json_array(), *line = NULL, *answer;
 
 	do {
@@ -51,17 +52,56 @@ static json_t *fetch(void)
 			json_array_append(all, answer);
 	} while (answer);
 	if (!json_is_true(json_object_get(line, "ok")) || json_array_size(all) != world_workers())
-		gateway_give_up("the gateway does not show its records");
+		gateway_give_up("the gateway does not answer %s", text);
 	json_decref(line);
+	json_decref(request);
+	free(text);
 	fclose(in);
+	return all;
+}
+
+/* No row knows of the context that the runner's orders go to. */
+static void remove_own(json_t *record)
+{
+	json_t *contexts = json_object_get(record, "servletContextDTOs"), *c;
+	size_t  i;
+
+	json_array_foreach(contexts, i, c)
+		if (strcmp(json_string_value(json_object_get(c, "name")), STAGE_CONTEXT) == 0) {
+			json_array_remove(contexts, i);
+			return;
+		}
+}
+
+static json_t *fetch_records(void)
+{
+	json_t *all = fetch(json_pack("{s:s}", "verb", "whiteboard")), *record;
+	size_t  i;
+
+	json_array_foreach(all, i, record)
+		remove_own(record);
 	return all;
 }
 
 static json_t *records(void)
 {
 	if (!now)
-		now = fetch();
+		now = fetch_records();
 	return json_array_get(now, gateway_worker());
+}
+
+json_t *world_inspect(void)
+{
+	return json_incref(records());
+}
+
+json_t *world_route(const char *method, const char *target)
+{
+	json_t *all = fetch(json_pack("{s:s, s:[s, s]}", "verb", "route", "args", method, target));
+	json_t *route = json_incref(json_array_get(all, gateway_worker()));
+
+	json_decref(all);
+	return route;
 }
 
 void records_forget(void)
@@ -74,7 +114,7 @@ void records_mark(void)
 {
 	records_forget();
 	json_decref(before);
-	before = fetch();
+	before = fetch_records();
 }
 
 void records_done(void)
@@ -87,6 +127,25 @@ void records_done(void)
 bool world_has_mark(void)
 {
 	return before != NULL;
+}
+
+/* ---- what records do not show ---- */
+
+bool world_has_insides(void)
+{
+	return false;
+}
+
+char *world_multipart(const char *label)
+{
+	(void)label;
+	return NULL;
+}
+
+char *world_folder(const char *label)
+{
+	(void)label;
+	return NULL;
 }
 
 /* ---- what changed ---- */

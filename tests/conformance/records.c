@@ -8,7 +8,12 @@
 #include <gateway/whiteboard/snapshot.h>
 #include <jansson.h>
 
-bool world_has_records(void)
+bool world_has_mark(void)
+{
+	return true;
+}
+
+bool world_has_insides(void)
 {
 	return true;
 }

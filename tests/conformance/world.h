@@ -50,8 +50,8 @@ void     world_look_at(unsigned worker);
 /* things_answer's questions. */
 bool world_ask(const char *question, const char **ret);
 
-/* What the whiteboard itself says. False: this server cannot tell. */
-bool world_has_records(void);
+/* ---- what the whiteboard itself says ---- */
+
 /* Failure records of a thing; label NULL: of all. *ret lives as long as the row's text. */
 size_t world_failures(const char *label, struct record **ret);
 /* Active bindings of a thing, or uses of a context. */
@@ -59,6 +59,8 @@ unsigned world_bindings(const char *label);
 /* What a servlet's record says of multipart bodies: "true 10240 /up -1 -1 50"; and the folder that it came
  * to. NULL: no active servlet. */
 char *world_multipart(const char *label), *world_folder(const char *label);
+/* False: this server does not tell either. */
+bool world_has_insides(void);
 /* records.c, for world.c. */
 const char *world_location(const char *label);
 /* An init parameter of a context; NULL if it has none of that name. */
@@ -66,7 +68,9 @@ char *world_context_param(const char *label, const char *name);
 /* What it shows, as inspect.h of the whiteboard has it; a new reference. */
 struct json_t *world_inspect(void);
 struct json_t *world_route(const char *method, const char *target);
-/* service.changecount now; at the mark before the row's steps. */
+/* Do the records of the mark before the row's steps exist? */
+bool world_has_mark(void);
+/* service.changecount now; at that mark. */
 uint64_t world_count(void), world_count_before(void);
 /* Do the records show what they showed at that mark? */
 bool world_is_as_before(void);

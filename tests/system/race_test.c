@@ -1,19 +1,22 @@
-/* race_test.c - services come and go in a real gateway while clients ask: conformance row E28, and E43
- * with clients. Proves: a pattern that always has a servlet is always answered, by one that is
+/* race_test.c - services come and go in a real gateway while clients ask: conformance rows E28, E33 and
+ * E43 with clients. Proves: a pattern that always has a servlet is always answered, by one that is
  * initialised; a servlet never answers without the filter that came with it; whatever was
- * initialised is destroyed in the end. Meant for the sanitizers above all.
+ * initialised is destroyed in the end; a server that stops answers what it has begun. Meant for the
+ * sanitizers above all.
  *
  * The clients are threads with connections of their own; the gateway has one worker, so that orders and
  * requests meet in it. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <support/gateway.h>
 #include <support/http.h>
+#include <support/instance.h>
 
 #define N_CHANGERS 4
 #define N_ASKERS   4
@@ -226,4 +229,74 @@ Test(race, a_servlet_never_answers_without_the_filter_that_came_with_it, .init =
 	cr_expect(eq(uint, atomic_load(&n_wrong), 0));
 	cr_expect(gt(uint, atomic_load(&n_asked), 100));
 	http_close(&http);
+}
+
+/* ---- E33 ---- */
+
+#define N_RUNNING 8
+
+static void start_slow(struct http *clients)
+{
+	static const char request[] = "GET /t/slow?ms=1500 HTTP/1.1\r\nHost: race\r\n\r\n";
+
+	for (size_t i = 0; i < N_RUNNING; i++) {
+		http_open(&clients[i], gateway.port);
+		cr_assert(http_send(&clients[i], request, strlen(request)));
+	}
+}
+
+static void expect_answer(struct http *client, int status, const char *body)
+{
+	struct http_response r;
+
+	http_read(client, false, &r);
+	cr_expect(eq(int, r.status, status));
+	cr_expect(eq(str, r.body, body));
+	http_response_done(&r);
+	http_close(client);
+}
+
+static void start_test_bundle(void)
+{
+	static const char *const bundles[] = { "test", NULL };
+
+	test_gateway_start(&gateway, &(struct test_gateway_options){
+					     .workers = 1,
+					     .bundles = bundles,
+					     .settings = "  engine: false\n",
+				     });
+}
+
+/* The one that asks is among those in flight. */
+static void wait_until_running(void)
+{
+	unsigned long long   limit = test_now_ms() + 10000;
+	struct http_response r;
+	bool                 all = false;
+
+	while (!all) {
+		cr_assert(lt(ullong, test_now_ms(), limit));
+		http_ask_once(gateway.port + 1, "GET", "/metrics", NULL, &r);
+		cr_assert(eq(int, r.status, 200));
+		all = strstr(r.body, "boardwalk_requests_in_flight{worker=\"0\"} 9\n") != NULL;
+		http_response_done(&r);
+	}
+}
+
+Test(race, a_server_that_stops_answers_what_it_has_begun, .init = start_test_bundle,
+     .fini = teardown)
+{
+	struct http          clients[N_RUNNING];
+	struct http_response r;
+
+	start_slow(clients);
+	wait_until_running();
+	kill(gateway.pid, SIGTERM);
+	for (size_t i = 0; i < N_RUNNING; i++)
+		expect_answer(&clients[i], 200, "slept 1500 ms");
+	cr_assert(test_gateway_stop(&gateway), "the first one ends well");
+	start_test_bundle();
+	http_ask_once(gateway.port, "GET", "/t/slow?ms=0", NULL, &r);
+	cr_expect(eq(int, r.status, 200));
+	http_response_done(&r);
 }

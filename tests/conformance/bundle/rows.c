@@ -303,4 +303,4 @@ static void stop(struct bw_bundle *self)
 		things_forget();
 }
 
-BW_BUNDLE_EMBEDDED("boardwalk.test.rows", "1.0.0", start, stop);
+BW_BUNDLE_EMBEDDED("test", "1.0.0", start, stop);

@@ -16,4 +16,4 @@ static void stop(struct bw_bundle *self)
 	names_put(SIBLING, NULL);
 }
 
-BW_BUNDLE_EMBEDDED("boardwalk.test.rows." SIBLING, "1.0.0", start, stop);
+BW_BUNDLE_EMBEDDED(SIBLING, "1.0.0", start, stop);
