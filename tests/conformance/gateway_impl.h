@@ -4,7 +4,7 @@
 /* Where the gateway takes the operator's orders. */
 const char *gateway_socket(void);
 /* The worker that is looked at. */
-unsigned gateway_worker(void);
+unsigned                                             gateway_worker(void);
 __attribute__((noreturn, format(printf, 1, 2))) void gateway_give_up(const char *format, ...);
 
 /* gateway_records.c: something may have changed; records are asked for anew. */

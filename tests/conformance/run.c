@@ -194,7 +194,8 @@ int main(int argc, char **argv)
 		run_file(argv[i]);
 	world_done();
 	if (left + beyond > 0)
-		printf("not for this server: %u rows, and %u expectations of others\n", left, beyond);
+		printf("not for this server: %u rows, and %u expectations of others\n", left,
+		       beyond);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed == 0 && passed > 0 ? 0 : 1;
 }

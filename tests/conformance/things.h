@@ -71,7 +71,7 @@ const void *thing_table(struct words methods);
 struct bw_service_object thing_object(struct thing *t);
 /* listeners.c */
 extern const struct bw_listener listener_type;
-const char *interface_of(const char *word); /* of "request" and its like */
+const char                     *interface_of(const char *word); /* of "request" and its like */
 /* NUL-terminated, or NULL. */
 char *text_of(struct bw_str s);
 

@@ -108,7 +108,8 @@ static void write_settings(const struct test_gateway *g, const struct test_gatew
 		give_up(g, file);
 	fprintf(out,
 	        "gateway:\n  listen: 127.0.0.1:%u\n  management: 127.0.0.1:%u\n  workers: %u\n"
-	        "  user: \"\"\n  owner: \"\"\n  auth_socket: %s/auth.sock\n  repo_socket: %s/repo.sock\n"
+	        "  user: \"\"\n  owner: \"\"\n  auth_socket: %s/auth.sock\n  repo_socket: "
+	        "%s/repo.sock\n"
 	        "  control_socket: %s/control.sock\n"
 	        "  spool: %s\n  access_log: \"\"\n  log_level: warning\n  bundles: [",
 	        g->port, g->port + 1, o->workers, g->root, g->root, g->root, g->root);
