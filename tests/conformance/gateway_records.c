@@ -287,7 +287,8 @@ static void add_failure(struct record *r, const char *label, const json_t *recor
 	r->label = label;
 	r->code = (int)json_integer_value(json_object_get(record, "failureReason"));
 	r->context_id = json_integer_value(json_object_get(record, "servletContextId"));
-	if (r->code == 6) /* what is invalid has no items: the record shows what was registered */
+	/* A servlet's patterns are then as registered, for whoever wonders what is wrong with them. */
+	if (r->code == 6 && !json_object_get(record, "prefix"))
 		return;
 	if (path)
 		words_add(&r->items, text_printf("%s", path));
