@@ -1,5 +1,7 @@
-/* /system/console of the management listener: who may look, and that it shows what runs. */
+/* /system/console of the management listener, and `boardwalk ctl`: who may look, and that both show what
+ * runs. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/http.h"
@@ -57,5 +59,37 @@ Test(console, is_for_administrators_on_the_management_listener)
 	                           "  allow jcr:read for ada\n"
 	                           "end\n");
 	cr_assert(is_admitted_soon(management, "ada:ada-word"));
+	test_instance_stop(&i);
+}
+
+static void expect_ctl(const struct test_instance *i, const char *const *arguments, int code,
+                       const char *text)
+{
+	char *output;
+
+	cr_expect(test_instance_cli(i, NULL, &output, arguments) == code, "%s", output);
+	cr_expect(strstr(output, text) != NULL, "%s", output);
+	free(output);
+}
+
+Test(console, the_operator_asks_all_workers)
+{
+	struct test_instance i;
+	const char          *records[] = { "ctl", "whiteboard", NULL };
+	const char          *fast[] = { "ctl", "route", "GET", "/test/hello?x=1", NULL };
+	const char          *content[] = { "ctl", "route", "GET", "/bin/test/hello", NULL };
+	const char          *json[] = { "ctl", "route", "POST", "/test/hello", "--json", NULL };
+	const char          *nothing[] = { "ctl", "route", "GET", NULL };
+
+	test_instance_start(&i, NULL);
+	expect_ctl(&i, records, 0, "\"failedServletDTOs\": []");
+	expect_ctl(&i, fast, 0,
+	           "GET /test/hello\n"
+	           "  is answered by servlet boardwalk.demo/");
+	expect_ctl(&i, fast, 0, "context demo at /test\n");
+	expect_ctl(&i, fast, 0, "context demo is searched before: its path /test is longer");
+	expect_ctl(&i, content, 0, "at /bin/test/hello\n  the servlet mounted at this very path");
+	expect_ctl(&i, json, 0, "\"status\": 405");
+	expect_ctl(&i, nothing, 2, "ctl route takes METHOD PATH");
 	test_instance_stop(&i);
 }
