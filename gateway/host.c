@@ -162,6 +162,7 @@ const struct bw_host *bundles_host(void)
 		.res_committed = res_committed,
 		.res_send_error = response_send_error,
 		.req_fail = response_fail,
+		.req_fail_because = response_fail_because,
 		.req_authenticate = security_authenticate,
 		.chain_next = whiteboard_chain_next,
 		.req_resolver = resolver_of_request,

@@ -26,7 +26,7 @@ struct dispatch;
 struct parameters;
 struct cookies;
 struct multipart;
-struct upload; /* multipart.h */
+struct upload;       /* multipart.h */
 struct req_sessions; /* session.h */
 struct bw_res_header {
 	struct bw_str name, value; /* name in lower case */
@@ -99,7 +99,8 @@ struct bw_req {
 	bool                  head_only;    /* HEAD: the body is counted and dropped */
 	int                   error_status; /* sendError, 0: none */
 	struct bw_str         error_text;
-	struct bw_str         error_name; /* bw_req_fail */
+	struct bw_str         error_name;  /* bw_req_fail */
+	struct bw_str         error_cause; /* bw_req_fail_because: a name, too */
 	bool truncated; /* failed after commit: the connection must not end cleanly */
 	bool body_only; /* inside an include: all but writes to the body is ignored */
 	bool unhurried; /* parked for as long as it takes: asynchronous work sets its own time-out */
@@ -120,7 +121,7 @@ struct bw_req {
 	const struct req_target *included; /* what is being included; NULL: nothing is */
 	const struct req_origin *origin;   /* what the client asked for; NULL: what is shown */
 	struct req_query        *extra;    /* queries of dispatches, the innermost first */
-	struct bw_async         *async;         /* NULL: never started */
+	struct bw_async         *async;    /* NULL: never started */
 
 	/* identity: security */
 	struct bw_str       remote_user, auth_type; /* absent for anonymous */
@@ -132,8 +133,8 @@ struct bw_req {
 	struct bw_str       resource_path, selectors, extension, suffix;
 
 	/* parameters, cookies and parts: params.c, cookies.c, multipart.c; read when first asked for */
-	struct parameters   *parameters;
-	struct bw_str        sent_method; /* the client's, while an error page runs as GET; else absent */
+	struct parameters *parameters;
+	struct bw_str sent_method; /* the client's, while an error page runs as GET; else absent */
 	struct cookies      *cookies;
 	struct multipart    *multipart;
 	const struct upload *upload; /* whiteboard: what the servlet allows; NULL: no multipart */
@@ -217,6 +218,8 @@ int  response_flush(struct bw_req *req);
 void response_length(struct bw_req *req, uint64_t n);
 int  response_send_error(struct bw_req *req, int status, const char *text);
 int  response_fail(struct bw_req *req, const char *name, const char *text);
+int  response_fail_because(struct bw_req *req, const char *name, const char *text,
+                           const char *cause);
 /* For the server's own answers: drops the body, keeps headers, reopens a closed response. Nothing
  * inside an include, like response_reset and response_builtin_page. */
 void response_reset_body(struct bw_req *req);

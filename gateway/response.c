@@ -233,21 +233,30 @@ int response_send_error(struct bw_req *req, int status, const char *text)
 
 	if (r != BW_OK)
 		return r;
-	if (status < 400 || status > 599)
+	if (status < 200 || status > 599)
 		return BW_EINVAL;
 	if (req->closed || req->body_only)
 		return BW_OK;
 	response_reset_body(req);
-	req->status = req->error_status = status;
-	req->error_text = request_dup(req, bw_str(text));
+	req->status = status;
+	if (status >= 400) { /* below that there are no pages */
+		req->error_status = status;
+		req->error_text = request_dup(req, bw_str(text));
+	}
 	req->closed = true;
 	return BW_OK;
 }
 
 int response_fail(struct bw_req *req, const char *name, const char *text)
 {
+	return response_fail_because(req, name, text, NULL);
+}
+
+int response_fail_because(struct bw_req *req, const char *name, const char *text, const char *cause)
+{
 	req->error_name = request_dup(req, bw_str(name));
 	req->error_text = request_dup(req, bw_str(text));
+	req->error_cause = request_dup(req, bw_str(cause));
 	return BW_ESERVLET;
 }
 

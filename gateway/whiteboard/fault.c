@@ -31,8 +31,9 @@ static struct fault from_map(int err)
 
 	for (size_t i = 0; i < sizeof(map) / sizeof(*map); i++)
 		if (map[i].err == err)
-			return (struct fault){ map[i].status, bw_str(map[i].name),
-				               bw_str(map[i].text) };
+			return (struct fault){ .status = map[i].status,
+				               .name = bw_str(map[i].name),
+				               .text = bw_str(map[i].text) };
 	return from_map(BW_ESERVLET); /* a number that is none of ours */
 }
 
@@ -41,11 +42,12 @@ struct fault fault_of(const struct bw_req *req, int err)
 	struct fault f;
 
 	if (err == BW_OK)
-		return (struct fault){ req->error_status, BW_ABSENT, req->error_text };
+		return (struct fault){ .status = req->error_status, .text = req->error_text };
 	f = from_map(err);
 	if (err == BW_ESERVLET && req->error_name.p) {
 		f.name = req->error_name;
 		f.text = req->error_text;
+		f.cause = req->error_cause;
 	}
 	return f;
 }
@@ -170,6 +172,8 @@ void fault_answer(struct bw_req *req, const struct snapshot_context *c,
 	}
 	if (c && f.name.p)
 		page = pages_for_name(c, f.name);
+	if (c && !page && f.cause.p)
+		page = pages_for_name(c, f.cause);
 	if (c && !page)
 		page = pages_for_status(c, f.status);
 	answer(req, c, page, &f, servlet);

@@ -7,8 +7,9 @@ struct bw_req;
 
 struct fault {
 	int           status;
-	struct bw_str name; /* of the error that was returned; absent: sendError */
-	struct bw_str text; /* absent if none */
+	struct bw_str name;  /* of the error that was returned; absent: sendError */
+	struct bw_str text;  /* absent if none */
+	struct bw_str cause; /* name of the error behind it; absent if none */
 };
 
 /* err: what was returned; BW_OK: what sendError was given. An error that was returned replaces an

@@ -191,7 +191,8 @@ static inline bool bw_res_committed(const struct bw_req *req)
 }
 
 /* Ends the response with an error page for status 400..599; text may be NULL. The body written so
- * far is dropped, headers stay, later writes are ignored. BW_ESTATE once committed. */
+ * far is dropped, headers stay, later writes are ignored. With 200..399 there is no page, and the body
+ * is empty. BW_ESTATE once committed. */
 static inline int bw_res_send_error(struct bw_req *req, int status, const char *text)
 {
 	return bw_host->res_send_error(req, status, text);
@@ -202,6 +203,14 @@ static inline int bw_res_send_error(struct bw_req *req, int status, const char *
 static inline int bw_req_fail(struct bw_req *req, const char *name, const char *text)
 {
 	return bw_host->req_fail(req, name, text);
+}
+
+/* The same for an error that another one led to: where no error page is there for name or its parents,
+ * one for the cause, or its parents, is taken. */
+static inline int bw_req_fail_because(struct bw_req *req, const char *name, const char *text,
+                                      const char *cause)
+{
+	return bw_host->req_fail_because(req, name, text, cause);
 }
 
 /* The authenticator, for a context helper's handle_security: extracts credentials, has auth verify

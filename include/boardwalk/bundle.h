@@ -157,6 +157,9 @@ struct bw_host {
 	int (*session_add)(struct bw_session *s, const char *name, int64_t delta, int64_t *ret_result);
 	int (*session_invalidate)(struct bw_session *s);
 	int (*session_change_id)(struct bw_session *s);
+
+	int (*req_fail_because)(struct bw_req *req, const char *name, const char *text,
+	                        const char *cause);
 };
 
 struct bw_bundle_descriptor {

@@ -7,6 +7,7 @@
  *   err(n)           returns this number               deny            returns BW_DECLINED
  *   block            waits for "resume"                user(u,type)    says who is there
  *   log              logs servlet path and path info   step(S B: /b)   any step of a row
+ *   failBecause(name,cause)  returns this error, which another one led to
  *
  * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
 #include "actions.h"
@@ -59,6 +60,11 @@ static int do_flush(struct action *x)
 static int do_fail(struct action *x)
 {
 	return bw_req_fail(x->req, x->a, x->b);
+}
+
+static int do_fail_because(struct action *x)
+{
+	return bw_req_fail_because(x->req, x->a, "because of another", x->b);
 }
 
 static int do_err(struct action *x)
@@ -123,6 +129,7 @@ static const struct word common_words[] = {
 	{ "sendError", do_send_error },
 	{ "flush", do_flush },
 	{ "fail", do_fail },
+	{ "failBecause", do_fail_because },
 	{ "err", do_err },
 	{ "deny", do_deny },
 	{ "user", do_user },
