@@ -37,6 +37,9 @@
 #define LOOK_US        1000000u
 #define HANG_US        5000000u
 #define KILL_US        1000000u
+#define LEFT_US        10000u     /* until a worker that was asked to leave has done so, maybe */
+#define LEAVE_US       120000000u /* for its requests to end then */
+#define HURRY_US       10000000u
 #define BACKOFF_US     100000u /* doubled with every death */
 #define MAX_BACKOFF_US 5000000u
 #define WELL_US        10000000u /* who lived so long starts again without a wait */
@@ -45,7 +48,10 @@ struct child {
 	pid_t    pid; /* 0: absent */
 	uint64_t started_us, due_us;
 	uint64_t aborted_us; /* 0: not */
-	bool     retired;    /* asked to end, to make room for its successor */
+	bool     retired;    /* asked to leave its place to a successor */
+	pid_t    leaving;    /* the predecessor, which ends its requests; 0: none */
+	uint64_t leaving_us; /* when it is told to end, the next time */
+	unsigned told;       /* how often it was */
 	uint64_t backoff_us; /* before the next start */
 };
 
@@ -113,6 +119,7 @@ static void start(struct parent *p, uint32_t index)
 	atomic_store(&s->connections_open, 0);
 	atomic_store(&s->handles_open, 0);
 	atomic_store(&s->wants_successor, 0);
+	atomic_store(&s->left, 0);
 	pid = fork();
 	if (pid < 0)
 		fatal("fork");
@@ -173,22 +180,39 @@ static void on_end(struct parent *p, uint32_t index, int status)
 	atomic_fetch_add(&p->shared->restarts, 1);
 }
 
+static void on_left(struct parent *p, uint32_t index, int status)
+{
+	struct child *c = &p->children[index];
+	char          how[128];
+
+	describe_end(status, how, sizeof(how));
+	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0,
+	           "worker %u (pid %d), which had a successor, %s", index, (int)c->leaving, how);
+	c->leaving = 0;
+}
+
 static void reap(struct parent *p)
 {
 	int   status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		for (uint32_t i = 0; i < p->listeners->n; i++)
+		for (uint32_t i = 0; i < p->listeners->n; i++) {
 			if (p->children[i].pid == pid)
 				on_end(p, i, status);
+			else if (p->children[i].leaving == pid)
+				on_left(p, i, status);
+		}
 }
 
 static void signal_all(const struct parent *p, int number)
 {
-	for (uint32_t i = 0; i < p->listeners->n; i++)
+	for (uint32_t i = 0; i < p->listeners->n; i++) {
 		if (p->children[i].pid > 0)
 			kill(p->children[i].pid, number);
+		if (p->children[i].leaving > 0)
+			kill(p->children[i].leaving, number);
+	}
 }
 
 /* First: requests end. Again: at once. */
@@ -238,16 +262,21 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	}
 }
 
+/* ---- successors ----
+ *
+ *    RUNNING --it wants one, SIGUSR1--> retired --shared_leave--> leaving, and its place is ABSENT
+ *
+ * The successor accepts from the same socket while the other one ends its requests. */
+
 static bool is_all_running(const struct parent *p)
 {
 	for (uint32_t i = 0; i < p->listeners->n; i++)
-		if (p->children[i].pid <= 0 || p->children[i].retired)
+		if (p->children[i].pid <= 0 || p->children[i].retired || p->children[i].leaving > 0)
 			return false;
 	return true;
 }
 
-/* One at a time, and none in the middle of a change: its requests end, its clients wait in the queue of
- * the socket for the next one. */
+/* One at a time, and none in the middle of a change. */
 static void retire(struct parent *p, uint32_t index)
 {
 	struct child *c = &p->children[index];
@@ -257,7 +286,52 @@ static void retire(struct parent *p, uint32_t index)
 		return;
 	log_info(0, "worker %u (pid %d) makes room for a successor", index, (int)c->pid);
 	c->retired = true;
-	kill(c->pid, SIGTERM);
+	kill(c->pid, SIGUSR1);
+}
+
+/* It counts in memory of its own now, and obeys no more orders. */
+static void take_place(struct parent *p, uint32_t index, uint64_t now_us)
+{
+	struct child *c = &p->children[index];
+
+	crew_ended(p->crew, index, NULL);
+	c->leaving = c->pid;
+	c->leaving_us = now_us + LEAVE_US;
+	c->told = 0;
+	c->pid = 0;
+	c->due_us = now_us;
+}
+
+/* Who is still at it after two minutes is told as a stop tells: once, again, and then not asked any more. */
+static void hurry(struct child *c, uint64_t now_us)
+{
+	if (c->leaving == 0 || now_us < c->leaving_us)
+		return;
+	kill(c->leaving, c->told < 2 ? SIGTERM : SIGKILL);
+	c->told++;
+	c->leaving_us = now_us + HURRY_US;
+}
+
+/* Returns how long nothing else is to be done, at most wait_us. */
+static uint64_t tend_child(struct parent *p, uint32_t index, uint64_t now_us, uint64_t wait_us)
+{
+	struct child *c = &p->children[index];
+
+	hurry(c, now_us);
+	if (c->pid > 0 && c->retired && atomic_load(&p->shared->worker[index].left))
+		take_place(p, index, now_us);
+	if (c->pid > 0) {
+		look(p, index, now_us);
+		retire(p, index);
+		return c->retired && wait_us > LEFT_US ? LEFT_US : wait_us;
+	}
+	if (p->mode != RUN || changes_hold_starts(p->changes))
+		return wait_us;
+	if (c->due_us <= now_us)
+		start(p, index);
+	else if (c->due_us - now_us < wait_us)
+		return c->due_us - now_us;
+	return wait_us;
 }
 
 /* Starts who is due, looks at who runs. Returns how long nothing else is to be done. */
@@ -268,26 +342,15 @@ static uint64_t tend(struct parent *p)
 	wait_us = control_tend(p->control, now_us, wait_us);
 	wait_us = crew_tend(p->crew, now_us, wait_us);
 	wait_us = changes_tend(p->changes, now_us, wait_us);
-	for (uint32_t i = 0; i < p->listeners->n; i++) {
-		struct child *c = &p->children[i];
-
-		if (c->pid > 0) {
-			look(p, i, now_us);
-			retire(p, i);
-		} else if (p->mode != RUN || changes_hold_starts(p->changes))
-			continue;
-		else if (c->due_us <= now_us)
-			start(p, i);
-		else if (c->due_us - now_us < wait_us)
-			wait_us = c->due_us - now_us;
-	}
+	for (uint32_t i = 0; i < p->listeners->n; i++)
+		wait_us = tend_child(p, i, now_us, wait_us);
 	return wait_us;
 }
 
 static bool is_any_running(const struct parent *p)
 {
 	for (uint32_t i = 0; i < p->listeners->n; i++)
-		if (p->children[i].pid > 0)
+		if (p->children[i].pid > 0 || p->children[i].leaving > 0)
 			return true;
 	return false;
 }

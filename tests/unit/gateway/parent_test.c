@@ -14,12 +14,13 @@
 
 /* ---- the worker --------------------------------------------------------------------------------- */
 
-enum behaviour { WAIT, DIE_UNSTARTED, DIE, HANG, DEAF };
+enum behaviour { WAIT, DIE_UNSTARTED, DIE, HANG, DEAF, LEAVE };
 
 static struct script {                 /* shared with the workers */
 	enum behaviour   behaviour[2]; /* of worker 0 */
 	_Atomic unsigned starts[2];
 	_Atomic unsigned aborts;
+	_Atomic unsigned left; /* LEAVE */
 } * script;
 
 static void on_abort(int number)
@@ -49,8 +50,15 @@ int worker_run(const struct worker *w)
 	}
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigwaitinfo(&set, NULL);
+	if (b == LEAVE)
+		atomic_store(&s->wants_successor, 1);
+	if (sigwaitinfo(&set, NULL) == SIGUSR1) {
+		shared_leave(s);
+		atomic_fetch_add(&script->left, 1);
+		sigwaitinfo(&set, NULL);
+	}
 	if (b == DEAF)
 		sigwaitinfo(&set, NULL);
 	return 0;
@@ -184,6 +192,22 @@ Test(parent, replaces_a_worker_that_hangs)
 	cr_expect(script->aborts == 1 && script->starts[0] == 2 && script->starts[1] == 1);
 	cr_expect(atomic_load(&counters->worker[0].in_requests) == 0);
 	kill(pid, SIGTERM);
+	cr_expect(ends(pid, 3000) == 0);
+}
+
+/* Both are there for a while: the successor in its place, the other one with its requests. */
+Test(parent, a_worker_that_wants_a_successor_gets_one_while_it_lives)
+{
+	pid_t pid;
+
+	script->behaviour[0] = LEAVE;
+	pid = start_parent();
+	cr_assert(both_run());
+	cr_assert(comes(&script->left, 1, 3000));
+	cr_assert(comes(&script->starts[0], 2, 1000), "its place is taken at once");
+	cr_expect(script->starts[1] == 1 && atomic_load(&counters->restarts) == 0);
+	cr_expect(atomic_load(&counters->worker[0].wants_successor) == 0);
+	kill(pid, SIGTERM); /* all three end */
 	cr_expect(ends(pid, 3000) == 0);
 }
 
