@@ -1,10 +1,10 @@
-/* match - what finding the servlet of a path costs, among 10, 1,000 and 10,000 servlets.
+/* match - what finding the servlet of a path costs, and what registering one, among 10, 1,000 and 10,000 servlets.
  *
  * The real snapshot, as whiteboard_serve uses it: services are registered and snapshot_find is called
  * with canonical paths. Servlets have exact, prefix and extension patterns in equal parts; paths have 1
  * to 64 segments; half of the paths hit. All sets ask 1,024 paths of each kind, few enough that
  * their text stays in the cache, as that of a path just parsed is. Prints nanoseconds of processor
- * time for each, medians of several rounds, and the ratio to the smallest set. */
+ * time for each, medians of several rounds, and the ratio to the smallest set; and what one registration more costs there. */
 #include <boardwalk/service.h>
 #include <boardwalk/servlet.h>
 #include <base/clock.h>
@@ -21,6 +21,7 @@ enum {
 	SIZES = 3,
 	ROUNDS = 15,
 	TURNS = 80,
+	CHANGES = 50,
 	MAX_PATH = 1024,
 	MAX_SEGMENTS = 64
 };
@@ -93,22 +94,28 @@ static void make_paths(struct set *s, unsigned n_servlets)
 	}
 }
 
-/* The snapshot of a whiteboard with so many servlets; it outlives the whiteboard. */
-static struct snapshot *make_snapshot(unsigned n_servlets)
+static void register_servlets(struct registry *r, unsigned n)
 {
 	static const struct bw_servlet        type = { .size = sizeof(type) };
 	static const struct bw_service_object object = { .type = &type };
 	static const char *const              interfaces[] = { BW_SERVLET, NULL };
-	struct registry                      *r = registry_new();
-	struct snapshot                      *s;
 	char                                  pattern[MAX_PATH];
 
-	for (unsigned i = 0; i < n_servlets; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		struct bw_prop prop = BW_P_STRING(BW_SERVLET_PATTERN, pattern);
 
 		put_pattern(pattern, i);
 		registry_register(r, NULL, interfaces, &object, &prop, 1, NULL);
 	}
+}
+
+/* The snapshot of a whiteboard with so many servlets; it outlives the whiteboard. */
+static struct snapshot *make_snapshot(unsigned n_servlets)
+{
+	struct registry *r = registry_new();
+	struct snapshot *s;
+
+	register_servlets(r, n_servlets);
 	whiteboard_init(r);
 	s = snapshot_ref(snapshot_current());
 	whiteboard_done();
@@ -133,6 +140,32 @@ static double measure(const struct snapshot *s, const struct bw_str paths[PATHS]
 		fatalx("%u of %d paths were found", found, TURNS * PATHS);
 	return (double)(clock_read_us(CLOCK_PROCESS_CPUTIME_ID) - start_us) * 1000 /
 	       (TURNS * PATHS);
+}
+
+/* Microseconds of processor time from a registration to the snapshot in which it answers, and back: the
+ * mean of both, among so many others. */
+static double measure_change(unsigned n_servlets)
+{
+	static const struct bw_servlet        type = { .size = sizeof(type) };
+	static const struct bw_service_object object = { .type = &type };
+	static const char *const              interfaces[] = { BW_SERVLET, NULL };
+	struct bw_prop                        prop = BW_P_STRING(BW_SERVLET_PATTERN, "/one/more");
+	struct registry                      *r = registry_new();
+	uint64_t                              start_us;
+
+	register_servlets(r, n_servlets);
+	whiteboard_init(r);
+	start_us = clock_read_us(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i < CHANGES; i++) {
+		struct bw_service *s;
+
+		registry_register(r, NULL, interfaces, &object, &prop, 1, &s);
+		registry_unregister(s);
+	}
+	start_us = clock_read_us(CLOCK_PROCESS_CPUTIME_ID) - start_us;
+	whiteboard_done();
+	registry_free(r);
+	return (double)start_us / (2 * CHANGES);
 }
 
 static int compare(const void *a, const void *b)
@@ -162,8 +195,8 @@ int main(void)
 				                                      : sets[i].miss[kind - KINDS],
 				                         kind < KINDS);
 
-	printf("%8s %10s %10s %10s %10s %10s %10s %10s %7s\n", "servlets", "exact", "prefix",
-	       "extension", "no exact", "no prefix", "no ext.", "mean ns", "ratio");
+	printf("%8s %10s %10s %10s %10s %10s %10s %10s %7s %12s\n", "servlets", "exact", "prefix",
+	       "extension", "no exact", "no prefix", "no ext.", "mean ns", "ratio", "change us");
 	for (int i = 0; i < SIZES; i++) {
 		double sum = 0;
 
@@ -174,7 +207,8 @@ int main(void)
 			printf(" %10.1f", ns[i][kind][ROUNDS / 2]);
 		}
 		first = first > 0 ? first : sum;
-		printf(" %10.1f %7.2f\n", sum / (2 * KINDS), sum / first);
+		printf(" %10.1f %7.2f %12.1f\n", sum / (2 * KINDS), sum / first,
+		       measure_change(sizes[i]));
 		snapshot_unref(snapshots[i]);
 		free(sets[i].text);
 	}
