@@ -119,12 +119,13 @@ DECLARE
 	own     bigint;
 	before  timestamptz;
 BEGIN
-	SELECT array_agg(l.number) INTO numbers FROM (SELECT s.number FROM repo.session s
-		WHERE s.id = wanted AND s.expires <= now() ORDER BY s.context FOR UPDATE) l;
+	SELECT array_agg(l.number) FILTER (WHERE l.expires <= now()),
+		max(l.number) FILTER (WHERE l.expires IS NULL OR l.expires > now())
+	INTO numbers, own FROM (SELECT s.number, s.expires FROM repo.session s
+		WHERE s.id = wanted AND (s.expires <= now() OR s.context = here)
+		ORDER BY s.context FOR UPDATE) l;
 	RETURN QUERY SELECT * FROM repo.session_end(repo.session_fit(numbers));
-	SELECT s.number, s.accessed INTO own, before FROM repo.session s
-		WHERE s.id = wanted AND s.context = here AND (s.expires IS NULL OR s.expires > now())
-		FOR NO KEY UPDATE;
+	SELECT s.accessed INTO before FROM repo.session s WHERE s.number = own;
 	UPDATE repo.session s SET accessed = now(),
 		expires = repo.session_expires(now(), s.max_inactive, true) WHERE s.number = own;
 	RETURN QUERY SELECT r.what, r.number, r.context, r.created, repo.session_us(before),
@@ -133,21 +134,25 @@ BEGIN
 	RETURN QUERY SELECT * FROM repo.session_others(wanted, here);
 END $$;
 
--- joining: only if a session lives under this id; no rows if none does.
+-- joining: only if a session lives under this id; no rows if none does. One of this context that has
+-- ended meanwhile is returned as well.
 CREATE FUNCTION repo.session_create(wanted bytea, here text, seconds integer, joining boolean)
 RETURNS SETOF repo.session_row
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
 	own    bigint;
+	lives  boolean;
 	is_new boolean;
 BEGIN
 	IF joining THEN
-		PERFORM FROM repo.session s
-			WHERE s.id = wanted AND (s.expires IS NULL OR s.expires > now())
-			ORDER BY s.context FOR KEY SHARE;
-		IF NOT FOUND THEN
+		SELECT bool_or(l.expires IS NULL OR l.expires > now()),
+			max(l.number) FILTER (WHERE l.context = here AND l.expires <= now())
+		INTO lives, own FROM (SELECT s.number, s.context, s.expires FROM repo.session s
+			WHERE s.id = wanted ORDER BY s.context FOR UPDATE) l;
+		IF lives IS NOT TRUE THEN
 			RETURN;
 		END IF;
+		RETURN QUERY SELECT * FROM repo.session_end(ARRAY[own]);
 	END IF;
 	INSERT INTO repo.session AS s (id, context, max_inactive, expires)
 		VALUES (wanted, here, seconds, repo.session_expires(now(), seconds, true))

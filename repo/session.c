@@ -6,8 +6,11 @@
  *    all others --> a function of 0003_session.sql (commits) ---> answer
  *    WATCH --> waits; SWEEP, every 5 s while somebody does -----> answer to the one who waits longest
  *
- * Reads have a connection of their own, so that they do not stand behind commits.
- * Owns: both connections, questions that wait. Runs in: repo's loop. Fails with: BW_ESTATE (there is no
+ * Reads have a connection of their own, so that they do not stand behind commits. On one connection
+ * commits stand in line, each waiting for the disk, while the server syncs those of several at once: so
+ * there are more connections that write, as they are needed. The order in which they run is nobody's
+ * business: a request waits for each of its changes, and a lease that is given back too late is refused.
+ * Owns: the connections, questions that wait. Runs in: repo's loop. Fails with: BW_ESTATE (there is no
  * such session), BW_ETOOBIG, BW_EINVAL, and pg.h's. Logs sessions that ended and that nobody was told
  * of. Tests: tests/unit/repo/session_test.c. */
 #include "session.h"
@@ -20,6 +23,8 @@
 
 #define MAX_QUERIES 4096u
 #define SWEEP_S     5.
+#define MAX_WRITERS 4u
+#define WRITER_BUSY 4u /* in flight on each: another one is worth its connection */
 #define RETRY_S     1u
 
 enum read_query {
@@ -55,13 +60,49 @@ struct session_ask {
 
 struct sessions {
 	struct ev_loop *loop;
-	struct pg      *reads, *writes;
+	char           *conninfo;
+	unsigned        timeout_ms;
+	struct pg      *reads, *writers[MAX_WRITERS];
+	unsigned        n_writers;
 	unsigned        n_waiting;
 	ev_timer        sweep;
 	bool            sweeping;
 	TAILQ_HEAD(, session_ask) watchers; /* the one that waits longest first */
 	struct buf scratch;
 };
+
+/* ---- connections ---- */
+
+static struct pg *connect_to(struct sessions *s, const struct pg_statement *statements, size_t n)
+{
+	static const struct pg_ops ops = { NULL, NULL, NULL };
+	struct pg *pg = pg_new(s->loop, s->conninfo, statements, n, NULL, s->timeout_ms,
+	                       MAX_QUERIES, &ops, s);
+
+	pg_require_schema(pg);
+	return pg;
+}
+
+static void add_writer(struct sessions *s)
+{
+	s->writers[s->n_writers++] = connect_to(s, write_statements, N_WRITES);
+}
+
+/* The one with the least to do, of those that are there. */
+static struct pg *writer(struct sessions *s)
+{
+	struct pg *best = s->writers[0];
+
+	for (unsigned i = 1; i < s->n_writers; i++) {
+		struct pg *pg = s->writers[i];
+
+		if (pg_is_up(pg) && (!pg_is_up(best) || pg_in_flight(pg) < pg_in_flight(best)))
+			best = pg;
+	}
+	if (pg_in_flight(best) >= WRITER_BUSY && s->n_writers < MAX_WRITERS)
+		add_writer(s);
+	return best;
+}
 
 /* ---- the end of a question ---- */
 
@@ -219,7 +260,7 @@ static bool write_for(struct sessions *s, struct session_asker *asker,
 		if (params[i].text == NULL)
 			return false;
 	ask = ask_new(s, asker, q);
-	err = pg_query(s->writes, statement, params, cb, ask);
+	err = pg_query(writer(s), statement, params, cb, ask);
 	if (err != BW_OK)
 		fail(ask, err);
 	return true;
@@ -240,7 +281,7 @@ static void on_read(void *arg, int err, const struct pg_rows *rows)
 		answer_rows(ask, rows);
 		return;
 	}
-	err = pg_query(ask->s->writes, WRITE_VISIT,
+	err = pg_query(writer(ask->s), WRITE_VISIT,
 	               (struct pg_param[]){ { ask->id }, { ask->context } }, on_rows, ask);
 	if (err != BW_OK)
 		fail(ask, err);
@@ -296,7 +337,7 @@ static bool release(struct sessions *s, const Bw__Wire__SessionRelease *m, struc
 
 	if (id == NULL || context == NULL || m->lease > INT64_MAX)
 		return false;
-	(void)pg_query(s->writes, WRITE_RELEASE,
+	(void)pg_query(writer(s), WRITE_RELEASE,
 	               (struct pg_param[]){ { id }, { context }, { number(a, (int64_t)m->lease) } },
 	               on_released, NULL);
 	return true;
@@ -418,7 +459,7 @@ static void sweep(struct sessions *s)
 	if (s->sweeping || ask == NULL)
 		return;
 	snprintf(most, sizeof(most), "%u", ask->max);
-	s->sweeping = pg_query(s->writes, WRITE_SWEEP, (struct pg_param[]){ { most } }, on_swept,
+	s->sweeping = pg_query(writer(s), WRITE_SWEEP, (struct pg_param[]){ { most } }, on_swept,
 	                       s) == BW_OK;
 }
 
@@ -459,18 +500,15 @@ void session_asker_gone(struct session_asker *a)
 struct sessions *sessions_new(struct ev_loop *loop, const char *conninfo,
                               unsigned statement_timeout_ms)
 {
-	static const struct pg_ops ops = { NULL, NULL, NULL };
-	struct sessions           *s = xcalloc(1, sizeof(*s));
+	struct sessions *s = xcalloc(1, sizeof(*s));
 
 	s->loop = loop;
+	s->conninfo = xstrdup(conninfo);
+	s->timeout_ms = statement_timeout_ms;
 	TAILQ_INIT(&s->watchers);
 	buf_init(&s->scratch);
-	s->reads = pg_new(loop, conninfo, read_statements, N_READS, NULL, statement_timeout_ms,
-	                  MAX_QUERIES, &ops, s);
-	s->writes = pg_new(loop, conninfo, write_statements, N_WRITES, NULL, statement_timeout_ms,
-	                   MAX_QUERIES, &ops, s);
-	pg_require_schema(s->reads);
-	pg_require_schema(s->writes);
+	s->reads = connect_to(s, read_statements, N_READS);
+	add_writer(s);
 	ev_timer_init(&s->sweep, on_sweep, SWEEP_S, SWEEP_S);
 	s->sweep.data = s;
 	ev_timer_start(loop, &s->sweep);
@@ -485,11 +523,13 @@ void sessions_free(struct sessions *s)
 		return;
 	ev_timer_stop(s->loop, &s->sweep);
 	pg_free(s->reads);
-	pg_free(s->writes);
+	for (unsigned i = 0; i < s->n_writers; i++)
+		pg_free(s->writers[i]);
 	while ((ask = TAILQ_FIRST(&s->watchers)) != NULL) {
 		TAILQ_REMOVE(&s->watchers, ask, watching);
 		fail(ask, BW_EGONE);
 	}
 	buf_done(&s->scratch);
+	free(s->conninfo);
 	free(s);
 }

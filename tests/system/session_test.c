@@ -464,7 +464,7 @@ Test(session, another_bundle_after_a_restart_finds_the_values)
 {
 	struct test_instance_options heir = options;
 	struct client                c;
-	char                         path[128];
+	char                         path[1024];
 
 	client_open(&c);
 	expect(&c, "/foo", "create,set.v.inherited,set.e.list:a+b", "there");

@@ -456,7 +456,16 @@ Test(session, ended_are_told_of_once)
 	}
 	load("ada", "shop");
 	cr_assert(n_records == 1 && records[0].what == SESSION_OTHER);
+	/* Not revived with what it held. */
+	create("ada", "wiki", true, 100);
+	set("ada", "wiki", "v", "old");
+	make_old("wiki", "expires", "1 ms");
+	cr_assert_eq(create("ada", "wiki", true, 100), BW_OK);
+	cr_assert(n_records == 2 && records[0].what == SESSION_ENDED);
+	cr_assert_str_eq(value_of(&records[0], "v"), "old");
+	cr_assert(records[1].what == SESSION_NEW && records[1].n_values == 0);
 	/* An id under which all has ended is as good as unknown. */
+	make_old("wiki", "expires", "1 ms");
 	make_old("forum", "expires", "1 ms");
 	cr_assert_eq(create("ada", "shop", true, 1800), BW_OK);
 	cr_assert_eq(n_records, 0);
