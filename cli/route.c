@@ -4,7 +4,7 @@
  *     is answered by servlet cart of acme.shop, pattern /cart/(star), in context shop at /shop
  *     through preprocessor of acme.trace; filter guard of acme.shop
  *   not by
- *     servlet old of acme.legacy, /cart/(star) in shop: acme.shop:cart has this pattern: it is ranked higher (5 against 0)
+ *     servlet old of acme.old, "/cart/(star)" in shop: acme.shop:cart has this pattern: it is ...
  *
  * Owns: nothing. Runs in: the command `ctl`. Fails with: nothing; a member that is missing is left out.
  * Tests: tests/unit/cli/route_test.c. */
@@ -33,8 +33,7 @@ static void print_list(const json_t *answer, const char *key, const char *kind,
 	size_t        i;
 	const json_t *record;
 
-	json_array_foreach(json_object_get(answer, key), i, record)
-	{
+	json_array_foreach (json_object_get(answer, key), i, record) {
 		fputs(*between, out);
 		print_who(kind, record, out);
 		*between = "; ";
@@ -105,8 +104,7 @@ static void print_others(const json_t *answer, FILE *out)
 
 	if (json_array_size(others) > 0)
 		fputs("not by\n", out);
-	json_array_foreach(others, i, other)
-	{
+	json_array_foreach (others, i, other) {
 		const char *pattern = text(other, "pattern"), *context = text(other, "context");
 
 		fputs("  ", out);

@@ -1,6 +1,6 @@
-/* Who would answer a request, what would run for it, and why each other candidate would not: the explanation of
- * OSGi's RequestInfoDTO (140.9) with the reasons. It takes the way of a request through the same snapshot and the
- * same functions, so that what it says is what happens.
+/* Who would answer a request, what would run for it, and why each other candidate would not: OSGi's
+ * RequestInfoDTO (140.9), with the reasons. It takes the way of a request through the same snapshot and
+ * the same functions, so that what it says is what happens.
  *
  * Owns: nothing. Runs in: the worker's thread, without a pause. Fails with: BW_EINVAL.
  * Tests: tests/unit/whiteboard/inspect_test.c, tests/conformance (O). */

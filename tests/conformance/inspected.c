@@ -1,15 +1,17 @@
 /* Items about what the whiteboard shows of itself.
  *
  *   runtime(PATH)=v             of the whole: runtime(servletContextDTOs/0/name)=default
- *   record(A,LIST,PATH)=v       of A's one record in that list, in whatever context: record(A,servletDTOs,name)=A
+ *   record(A,LIST,PATH)=v       of A's one record in that list, in whatever context:
+ *                               record(A,servletDTOs,name)=A
  *   records(A,LIST)=2           how many it has there
- *   route(/a,PATH)=v            of the answer to a route: route(/a,servletDTO/name)=A; route(POST /a,status)=405
+ *   route(/a,PATH)=v            of the answer to a route: route(/a,servletDTO/name)=A,
+ *                               route(POST /a,status)=405
  *   routed(/a)=A                who would answer; routed(/a)=- nobody
  *   chain(/a)=[f, g]            the filters that would run
  *   keep                        remembers what is shown; kept(A,LIST,PATH) is record() of what is remembered
  *
- * A PATH is members and indices with / between them. Values are written as in rows: - is null or nothing, "" empty,
- * [a, b], {k: v}; @A is the id of A. builtin is the built-in context. Tests: every row file. */
+ * A PATH is members and indices with / between them. Values are written as in rows: - is null or nothing,
+ * "" empty, [a, b], {k: v}; @A is the id of A. builtin is the built-in context. Tests: every row file. */
 #include "inspected.h"
 
 #include "world.h"
@@ -44,16 +46,14 @@ static char *value_text(const json_t *v)
 		return text_printf("-");
 	case JSON_ARRAY:
 		text = text_printf("[");
-		json_array_foreach(v, i, item)
-		{
+		json_array_foreach (v, i, item) {
 			text = text_printf("%s%s%s", text, between, value_text(item));
 			between = ", ";
 		}
 		return text_printf("%s]", text);
 	case JSON_OBJECT:
 		text = text_printf("{");
-		json_object_foreach((json_t *)v, key, item)
-		{
+		json_object_foreach ((json_t *)v, key, item) {
 			text = text_printf("%s%s%s: %s", text, between, key, value_text(item));
 			between = ", ";
 		}
@@ -99,10 +99,8 @@ static void collect(const json_t *j, const char *list, long long id, const json_
 	json_t     *item, *record;
 	size_t      i;
 
-	json_object_foreach((json_t *)j, key, item)
-	{
-		json_array_foreach(item, i, record)
-		{
+	json_object_foreach ((json_t *)j, key, item) {
+		json_array_foreach (item, i, record) {
 			json_t *its_id = json_object_get(record, "serviceId");
 
 			if (strcmp(key, list) == 0 && json_integer_value(its_id) == id) {
