@@ -23,7 +23,8 @@
 #include <boardwalk/err.h>
 #include <strings.h>
 
-#define MAX_PADDING 128 /* blanks behind a boundary */
+#define MAX_PADDING  128         /* blanks behind a boundary */
+#define MAX_PREAMBLE (64 * 1024) /* octets before the first one */
 
 struct scan {
 	struct arena              *arena;
@@ -34,6 +35,7 @@ struct scan {
 	size_t                     start, end, cap;
 	uint64_t                   offset; /* in the body, of what comes into the window next */
 	bool                       at_end; /* of the body */
+	size_t                     n_preamble;
 };
 
 /* ---- the window ---- */
@@ -73,6 +75,13 @@ static int need(struct scan *s, size_t n)
 
 /* ---- between two parts ---- */
 
+/* Nobody sends more than a line or two, and what is dropped costs time all the same. */
+static int drop(struct scan *s, size_t n)
+{
+	s->n_preamble += n;
+	return s->n_preamble > MAX_PREAMBLE ? BW_EPARTSYNTAX : BW_OK;
+}
+
 /* Hands on everything before the next delimiter and stops behind it. content NULL: drops it. */
 static int pass(struct scan *s, int (*content)(void *arg, const void *p, size_t n))
 {
@@ -84,8 +93,8 @@ static int pass(struct scan *s, int (*content)(void *arg, const void *p, size_t 
 
 		if (!found) /* its last octets may be the beginning of one */
 			n -= n < s->n_delimiter - 1 ? n : s->n_delimiter - 1;
-		if (n > 0 && content)
-			err = content(s->io->arg, at, n);
+		if (n > 0)
+			err = content ? content(s->io->arg, at, n) : drop(s, n);
 		s->start += n;
 		if (err != BW_OK)
 			return err;

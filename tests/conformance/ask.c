@@ -42,6 +42,21 @@ static void set_body(struct ask *a, const char *word)
 	}
 }
 
+/* "{text*n}" is text n times; anything else itself. */
+static char *repeated(char *word)
+{
+	char  *star = word[0] == '{' ? strrchr(word, '*') : NULL, *text, *at;
+	size_t len = star ? (size_t)(star - word - 1) : 0,
+	       n = star ? strtoul(star + 1, NULL, 10) : 0;
+
+	if (!star)
+		return word;
+	text = at = text_alloc(len * n + 1);
+	for (; n > 0; n--, at += len)
+		memcpy(at, word + 1, len);
+	return text;
+}
+
 /* "name:content" is a field, "name:file:content" a file. */
 static void add_part(struct ask *a, const char *word, unsigned times)
 {
@@ -56,7 +71,7 @@ static void add_part(struct ask *a, const char *word, unsigned times)
 	part = text_printf("--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"%s%s%s\r\n"
 	                   "\r\n%s\r\n",
 	                   text, second ? "; filename=\"" : "", second ? colon + 1 : "",
-	                   second ? "\"" : "", second ? second + 1 : colon + 1);
+	                   second ? "\"" : "", repeated(second ? second + 1 : colon + 1));
 	if (!a->body)
 		add_header(a, "Content-Type", "multipart/form-data; boundary=" BOUNDARY);
 	while (times-- > 0)

@@ -3,6 +3,7 @@
  *   params           writes all parameters: "p=2&p=1"      param(p)    writes its values: "2,1", or "none"
  *   cookie(N)        writes its value, or "none"           setCookie(N,v)   with the defaults
  *   parts            writes all parts: "f(x.txt,5)=hello;t=val;"
+ *   sizes            "f(x.bin,100000);" if each has one octet as often as that
  *
  * An error ends the script and travels. Tests: tests/conformance/whiteboard/{K,M,N}.rows. */
 #include "forms.h"
@@ -84,7 +85,45 @@ static int do_parts(struct action *x)
 	return err;
 }
 
+/* In pieces, as a servlet would that does not know how large it is. */
+static int write_size(struct action *x, struct bw_part *part)
+{
+	struct bw_str file = bw_part_get(part, BW_PART_FILE_NAME);
+	char          piece[4000], first = 0;
+	uint64_t      size = 0;
+	size_t        n;
+	int           err;
+
+	for (;;) {
+		err = bw_part_read(part, size, piece, sizeof(piece), &n);
+		if (err != BW_OK || n == 0)
+			break;
+		first = size == 0 ? piece[0] : first;
+		for (size_t i = 0; i < n; i++)
+			if (piece[i] != first)
+				return bw_req_fail(x->req, "rows.part", "another octet");
+		size += n;
+	}
+	return err != BW_OK
+	               ? err
+	               : bw_res_printf(x->req, "%s(%s,%llu);", bw_part_get(part, BW_PART_NAME).p,
+	                               file.p ? file.p : "-", (unsigned long long)size);
+}
+
+static int do_sizes(struct action *x)
+{
+	struct bw_part *const *parts;
+	size_t                 n;
+	int                    err = bw_req_parts(x->req, &parts, &n);
+
+	for (size_t i = 0; err == BW_OK && i < n; i++)
+		err = write_size(x, parts[i]);
+	return err;
+}
+
 const struct word form_words[] = {
-	{ "params", do_params },        { "param", do_param }, { "cookie", do_cookie },
-	{ "setCookie", do_set_cookie }, { "parts", do_parts }, { NULL, NULL },
+	{ "params", do_params }, { "param", do_param },
+	{ "cookie", do_cookie }, { "setCookie", do_set_cookie },
+	{ "parts", do_parts },   { "sizes", do_sizes },
+	{ NULL, NULL },
 };

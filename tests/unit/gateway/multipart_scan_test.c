@@ -194,6 +194,10 @@ Test(multipart_scan, limits_of_a_head)
 	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "!");
 	body = repeat(&a, "--b", " ", MAX_PADDING, "\r\n" CD "a\r\n\r\n1\r\n--b--");
 	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "a(-,-)=1;");
+	body = repeat(&a, "", "x", MAX_PREAMBLE - 2, "\r\n--b\r\n" CD "a\r\n\r\n1\r\n--b--");
+	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "a(-,-)=1;");
+	body = repeat(&a, "", "x", MAX_PREAMBLE - 1, "\r\n--b\r\n" CD "a\r\n\r\n1\r\n--b--");
+	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "!");
 	body = repeat(&a, "--b", " ", MAX_PADDING + 1, "\r\n" CD "a\r\n\r\n1\r\n--b--");
 	cr_expect_str_eq(scan_body(&a, "b", body, strlen(body)), "!");
 	arena_done(&a);
