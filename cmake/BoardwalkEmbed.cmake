@@ -1,7 +1,7 @@
 # boardwalk_embed(TARGET DIR [MODIFIED SECONDS]): the files below DIR become part of the bundle TARGET,
 # which ends its main file with BW_BUNDLE_EMBEDDED. It makes a C file, at build time, that takes each of
 # them in with the assembler's .incbin and defines their table, boardwalk_embedded, in the order of their
-# names. Nothing but CMake and the compiler is used.
+# names, hidden files among them. Nothing but CMake and the compiler is used.
 #
 # A file is dated by its time of modification, which no client is told otherwise; MODIFIED, or
 # SOURCE_DATE_EPOCH in the environment of the build, dates all of them, so that the same sources give the

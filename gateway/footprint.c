@@ -20,10 +20,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define RESOURCE_PATTERN "osgi.http.whiteboard.resource.pattern"
-#define RESOURCE_PREFIX  "osgi.http.whiteboard.resource.prefix"
-#define STAND_IN         "boardwalk.StandIn" /* carries requirements alone */
-#define RETRY_AFTER      "5"
+#define STAND_IN    "boardwalk.StandIn" /* carries requirements alone */
+#define RETRY_AFTER "5"
 
 /* ---- what answers ---- */
 
@@ -81,8 +79,8 @@ static size_t put_strings(const struct bw_prop *p, const char **to)
 
 static bool is_dropped(const char *name, bool resource)
 {
-	return strcmp(name, BW_SERVLET_ERROR_PAGE) == 0 || strcmp(name, RESOURCE_PATTERN) == 0 ||
-	       strcmp(name, RESOURCE_PREFIX) == 0 ||
+	return strcmp(name, BW_SERVLET_ERROR_PAGE) == 0 || strcmp(name, BW_RESOURCE_PATTERN) == 0 ||
+	       strcmp(name, BW_RESOURCE_PREFIX) == 0 ||
 	       (resource && strcmp(name, BW_SERVLET_PATTERN) == 0);
 }
 
@@ -98,9 +96,9 @@ static const struct bw_prop *find(const struct bw_prop *props, size_t n, const c
 static bool make(struct stand_in *s, bool is_context, bool is_servlet, const struct bw_prop *props,
                  size_t n)
 {
-	const struct bw_prop *pattern = find(props, n, RESOURCE_PATTERN),
+	const struct bw_prop *pattern = find(props, n, BW_RESOURCE_PATTERN),
 			     *own = is_servlet ? find(props, n, BW_SERVLET_PATTERN) : NULL;
-	bool   resource = count_strings(pattern) > 0 && find(props, n, RESOURCE_PREFIX);
+	bool   resource = count_strings(pattern) > 0 && find(props, n, BW_RESOURCE_PREFIX);
 	size_t n_patterns;
 
 	if (!is_context && !is_servlet && !resource && !find(props, n, BW_AUTH_REQUIREMENTS))
@@ -263,8 +261,9 @@ static bool prop_from_json(json_t *j, struct bw_prop *ret, const char ***ret_str
 	} else if (strcmp(type, "S") == 0 && json_is_array(value)) {
 		ret->type = BW_PROP_STRINGS;
 		ret->u.strings = *ret_strings = xcalloc(json_array_size(value) + 1, sizeof(char *));
-		json_array_foreach(value, i, item) if (((*ret_strings)[i] = json_string_value(
-								item)) == NULL) return false;
+		json_array_foreach (value, i, item)
+			if (((*ret_strings)[i] = json_string_value(item)) == NULL)
+				return false;
 	} else {
 		return false;
 	}
@@ -276,9 +275,9 @@ static bool is_interface(json_t *interfaces, const char *name)
 	json_t *item;
 	size_t  i;
 
-	json_array_foreach(interfaces, i,
-	                   item) if (json_is_string(item) &&
-	                             strcmp(json_string_value(item), name) == 0) return true;
+	json_array_foreach (interfaces, i, item)
+		if (json_is_string(item) && strcmp(json_string_value(item), name) == 0)
+			return true;
 	return false;
 }
 
@@ -312,7 +311,8 @@ bool footprint_register(struct registry *r, struct bw_bundle *stand_in, const ch
 	size_t  i;
 
 	if (ok)
-		json_array_foreach(all, i, item) ok = register_one(r, stand_in, item) && ok;
+		json_array_foreach (all, i, item)
+			ok = register_one(r, stand_in, item) && ok;
 	json_decref(all);
 	return ok;
 }

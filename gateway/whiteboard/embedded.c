@@ -1,7 +1,8 @@
 /* The files that are part of a bundle's shared object: a sorted table in its descriptor.
  *
- *   d/x.txt        children of "":     a.txt is none's directory, so "/a.txt"
- *   d/y/z.txt      children of "/d":   "/d/x.txt", "/d/y/"
+ *   a.txt          children of "/":    "/a.txt", "/d/"
+ *   d/x.txt        children of "/d":   "/d/x.txt", "/d/y/"
+ *   d/y/z.txt
  *
  * Owns: nothing; names and octets are the bundle's. Runs in: anywhere. Fails with: BW_ENOTFOUND.
  * Tests: tests/unit/whiteboard/helper_test.c. */

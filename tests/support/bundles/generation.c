@@ -10,7 +10,7 @@
  *    context=/c      a context helper of its own at that path; the servlet is in it
  *    engine=/bin/x   a servlet of the engine at that path too, which answers as the other one
  *    rank=5          service.ranking
- *    files=/r        a resource service for /r/ and below
+ *    files=/r        a resource service for /r/ and below; there is /r/big
  *    auth=+/x        sling.auth.requirements of the engine's servlet
  *    load=crash      its constructor crashes
  *    in=1            start and init fail or crash in worker 1 only
@@ -180,10 +180,9 @@ static int start(struct bw_bundle *self)
 		err = register_servlet(self, props, auth[0] ? 2 : 1);
 	if (err == BW_OK && word("files", engine)[0]) {
 		snprintf(pattern, sizeof(pattern), "%s/*", engine);
-		err = bw_register_object(
-			self, "test.Files", &nothing, NULL,
-			BW_P_STRING("osgi.http.whiteboard.resource.pattern", pattern),
-			BW_P_STRING("osgi.http.whiteboard.resource.prefix", "/files"));
+		err = bw_register_object(self, "test.Files", &nothing, NULL,
+		                         BW_P_STRING(BW_RESOURCE_PATTERN, pattern),
+		                         BW_P_STRING(BW_RESOURCE_PREFIX, "/files"));
 	}
 	return err != BW_OK ? err : is("start", "fail") && applies() ? BW_EIO : BW_OK;
 }
@@ -204,6 +203,11 @@ static int start_with(const struct bw_host *host, struct bw_bundle *self)
 	return start(self);
 }
 
+/* More than the buffer of a response, and nothing in the file. */
+static char                          big[100000];
+static const struct bw_embedded_file files[] = { { "files/big", big, sizeof(big), 1000 } };
+static const struct bw_embedded      embedded = { 1, files };
+
 extern const struct bw_bundle_descriptor                                 boardwalk_bundle;
 __attribute__((visibility("default"))) const struct bw_bundle_descriptor boardwalk_bundle = {
 	.magic = BW_BUNDLE_MAGIC,
@@ -215,4 +219,5 @@ __attribute__((visibility("default"))) const struct bw_bundle_descriptor boardwa
 	.build = words,
 	.start = start_with,
 	.stop = stop,
+	.embedded = &embedded,
 };

@@ -67,7 +67,8 @@ static void on_stop(struct bw_req *req)
 	request_release(req);
 }
 
-static int ask(const char *path)
+/* Valid as long as it is parked. */
+static struct bw_req *start(const char *path)
 {
 	struct bw_req *req = request_new();
 
@@ -75,6 +76,12 @@ static int ask(const char *path)
 	req->method = BW_STR("GET");
 	req->path = req->uri = bw_str(path);
 	cr_assert(request_start(req, whiteboard_serve));
+	return req;
+}
+
+static int ask(const char *path)
+{
+	start(path);
 	return last.status;
 }
 
@@ -271,6 +278,27 @@ Test(generations, a_request_completes_with_what_it_began_with)
 	cr_assert(eq(sz, count_mapped(), one));
 	resume();
 	cr_assert_str_eq(last.body, "1");
+	bundles_tend();
+	cr_assert(eq(sz, count_mapped(), 0));
+	end();
+}
+
+Test(generations, a_file_that_is_being_sent_keeps_its_bundle)
+{
+	struct bw_req *req;
+	size_t         one;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 files=/r");
+	one = count_mapped();
+	req = start("/r/big");
+	cr_assert(req->state == REQ_PARKED && req->flush, "its first part waits for the client");
+	cr_assert(eq(u64, req->length, 100000));
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/r/big"), 404));
+	cr_assert(eq(sz, count_mapped(), one));
+	request_wake(req); /* the rest is read from the bundle */
+	cr_assert(eq(int, last.status, 200));
 	bundles_tend();
 	cr_assert(eq(sz, count_mapped(), 0));
 	end();
