@@ -20,10 +20,12 @@ RUN useradd --system --user-group --uid 10000 --no-create-home --shell /usr/sbin
 	&& useradd --system --user-group --uid 10002 --no-create-home --shell /usr/sbin/nologin boardwalk-auth \
 	&& useradd --system --user-group --uid 10003 --no-create-home --shell /usr/sbin/nologin boardwalk-repo
 # A named volume begins as the folder it is mounted over: auth and repo make their sockets, the gateway
-# may walk to them, nobody else may.
+# may walk to them, nobody else may. The gateway's own is for the owner, who alone writes what is installed.
 RUN install -d -o 10000 -g 10000 -m 700 /var/lib/boardwalk/postgresql \
 	&& install -d -o 10001 -g 10001 -m 700 /var/lib/boardwalk/spool \
 	&& install -d -o 10002 -g 10001 -m 750 /run/boardwalk/auth \
-	&& install -d -o 10003 -g 10001 -m 750 /run/boardwalk/repo
+	&& install -d -o 10003 -g 10001 -m 750 /run/boardwalk/repo \
+	&& install -d -o 10001 -g 10001 -m 711 /run/boardwalk/gateway \
+	&& install -d -o 10000 -g 10000 -m 755 /var/lib/boardwalk/bundles
 COPY --from=build /opt/boardwalk /opt/boardwalk
 ENV PATH=/opt/boardwalk/bin:/usr/bin:/bin LC_ALL=C.UTF-8

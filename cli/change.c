@@ -289,6 +289,8 @@ static bool check(const struct work *w)
 	if (w->action == CHANGE_INSTALL)
 		return b == NULL ||
 		       complain("%s is installed; `boardwalk bundle update` replaces it", w->name);
+	if (w->action == CHANGE_UPDATE)
+		return true; /* of the settings' bundles only the workers know */
 	if (b == NULL)
 		return complain("%s is not installed", w->name);
 	return w->action != CHANGE_STOP || !b->stopped ||

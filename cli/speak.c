@@ -100,6 +100,25 @@ static bool hear(struct speaker *s, size_t *ret_n)
 	}
 }
 
+static json_int_t worker_of(const json_t *line)
+{
+	return json_integer_value(json_object_get(line, "worker"));
+}
+
+/* Workers answer when they can; they are listed by number. Takes the reference. */
+static void add_line(json_t *lines, json_t *line)
+{
+	size_t at = json_array_size(lines);
+
+	if (!json_is_integer(json_object_get(line, "worker"))) {
+		json_decref(line);
+		line = json_pack("{s:i, s:s}", "worker", -1, "error", "is no JSON");
+	}
+	while (at > 0 && worker_of(json_array_get(lines, at - 1)) > worker_of(line))
+		at--;
+	json_array_insert_new(lines, at, line);
+}
+
 json_t *speak_ask(struct speaker *s, json_t *request, json_t **ret_lines)
 {
 	json_t *lines = json_array();
@@ -123,11 +142,7 @@ json_t *speak_ask(struct speaker *s, json_t *request, json_t **ret_lines)
 				json_decref(lines);
 			return line;
 		}
-		json_array_append_new(lines, json_is_object(line) && json_object_get(line, "worker")
-		                                     ? json_incref(line)
-		                                     : json_pack("{s:i, s:s}", "worker", -1,
-		                                                 "error", "is no JSON"));
-		json_decref(line);
+		add_line(lines, line);
 	}
 	json_decref(lines);
 	return NULL;

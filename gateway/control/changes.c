@@ -194,11 +194,15 @@ static void add_number(struct buf *words, uint64_t number)
 	add_word(words, text);
 }
 
+/* Refused is refused for workers that start: one that has run all the time may have it started. */
 static void put_prepare(const struct changes *c, struct buf *words)
 {
+	const struct installed *i = find(c, c->name);
+	bool restarts = c->action == BUNDLE_START && i != NULL && i->refused != NULL;
+
 	buf_init(words);
 	add_word(words, "bundle.prepare");
-	add_word(words, actions[c->action]);
+	add_word(words, actions[restarts ? BUNDLE_UPDATE : c->action]);
 	add_word(words, c->name);
 	add_number(words, c->generation);
 	if (c->action != BUNDLE_STOP && c->action != BUNDLE_UNINSTALL) {
@@ -355,6 +359,8 @@ static const char *check(const struct changes *c, enum bundle_action action, con
 	i = find(c, name);
 	if (action == BUNDLE_INSTALL && i != NULL)
 		return "it is installed already";
+	if (action == BUNDLE_UPDATE) /* one of the settings can be updated, too: workers know */
+		return NULL;
 	if (action != BUNDLE_INSTALL && i == NULL)
 		return "it is not installed";
 	if (action == BUNDLE_START && !i->stopped && i->refused == NULL)

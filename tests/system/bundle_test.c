@@ -270,6 +270,28 @@ Test(bundle, that_crashes_three_times_in_its_start_is_refused_and_the_rest_goes_
 	expect_everywhere("/gen", 200, "1");
 }
 
+/* The other worker has it started all the time: that is a difference, which is told, and which ends. */
+Test(bundle, refused_in_one_worker_is_a_difference_until_it_is_started_again)
+{
+	char  words[160], flag[80];
+	pid_t workers[2];
+
+	snprintf(flag, sizeof(flag), "%s/flag", instance.root);
+	snprintf(words, sizeof(words), "n=1 start=crash if=%s", flag);
+	expect(0, "install", make(words), "installed");
+	cr_assert_eq(mkdir(flag, 0755), 0);
+	cr_assert_eq(test_instance_workers(&instance, workers, 2), 2);
+	kill(workers[1], SIGKILL);
+	while (!test_instance_logged(&instance, "crashed in start, 3 times in a row"))
+		usleep(20000);
+	wait_until_well();
+	expect(1, "list", NULL, "differs from worker 0");
+	cr_assert_eq(rmdir(flag), 0);
+	expect(0, "start", NAME, "started");
+	expect(0, "list", NULL, NAME);
+	expect_everywhere("/gen", 200, "1");
+}
+
 /* ---- whoever dies in the middle ---- */
 
 /* The generation that the gateway was started with, or was brought to, is the store's, everywhere. */

@@ -191,6 +191,9 @@ static int look_around(void *arg)
 	can |= open("/run/secrets/handle_key", O_RDONLY | O_CLOEXEC) >= 0 ? OPENS_KEY : 0;
 	can |= access("/var/lib/boardwalk/postgresql", F_OK) == 0 ? SEES_FILES : 0;
 	can |= open("/opt/boardwalk/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES : 0;
+	can |= open("/var/lib/boardwalk/bundles/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0
+	               ? WRITES
+	               : 0;
 	can |= open("/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES : 0;
 	can |= open("/run/boardwalk/auth/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? WRITES
 	                                                                                : 0;
@@ -206,6 +209,33 @@ static void check_reach(const char *service, int want)
 	int can = container_wait(container_call(&world, s, look_around, NULL));
 
 	cr_assert_eq(can, want, "%s: can %d, should %d", service, can, want);
+}
+
+/* The operator's commands, in the place of `migrate`: the gateway's own bundle is updated, and what is
+ * installed outlives the gateway. */
+static void operate(void)
+{
+	static const char *const update[] = { "boardwalk", "bundle", "update",
+		                              "/opt/boardwalk/bundles/demo.so", NULL };
+	static const char *const list[] = { "boardwalk", "bundle", "list", NULL };
+	static const char *const route[] = {
+		"boardwalk", "ctl", "route", "GET", "/test/hello", NULL
+	};
+	const struct compose_service *migrate = compose_find(world.compose, "migrate");
+	const struct compose_service *gateway = compose_find(world.compose, "gateway");
+
+	cr_assert_eq(container_wait(container_start(&world, migrate, update)), 0, "%s",
+	             read_text("log"));
+	cr_assert_eq(container_wait(container_start(&world, migrate, route)), 0);
+	/* The gateway is not its own operator. */
+	cr_assert_eq(container_wait(container_start(&world, gateway, list)), 1);
+	kill(pids[place_of(gateway)], SIGTERM);
+	cr_assert_eq(container_wait(pids[place_of(gateway)]), 0);
+	pids[place_of(gateway)] = container_start(&world, gateway, NULL);
+	cr_assert(is_healthy(gateway, 30000));
+	cr_assert_eq(container_wait(container_start(&world, migrate, list)), 0, "%s",
+	             read_text("log"));
+	check_cells();
 }
 
 Test(compose, file_confines_every_service)
@@ -241,6 +271,8 @@ Test(compose, serves_the_nine_cells_and_keeps_the_gateway_from_database_and_key)
 	check_reach("gateway", 0);
 	check_reach("auth", RESOLVES | CONNECTS | OPENS_KEY | WRITES); /* its own socket's folder */
 	check_reach("repo", RESOLVES | CONNECTS | OPENS_KEY);
+
+	operate();
 
 	/* The dead one's socket is still in the volume. */
 	auth = compose_find(world.compose, "auth");

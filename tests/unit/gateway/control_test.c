@@ -402,7 +402,6 @@ Test(control, what_cannot_be_is_not_even_tried)
 		const char *action, *name, *reason;
 	} rows[] = {
 		{ "install", "acme.a", "installed already" },
-		{ "update", "acme.b", "not installed" },
 		{ "start", "acme.a", "started already" },
 		{ "stop", "acme.b", "not installed" },
 		{ "uninstall", "acme.b", "not installed" },
