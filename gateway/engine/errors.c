@@ -168,7 +168,10 @@ int errors_finish(struct bw_req *req, int rc, const struct record *record, uint6
 	m = find_handler(req, &e, record, types);
 	if (m == NULL)
 		return rc;
-	if (rc < 0)
+	if (rc < 0 && e.status < 500)
+		log_info(req->id, "refused: %.*s", (int)e.name.n,
+		         e.name.p); /* the client's mistake */
+	else if (rc < 0)
 		log_error(req->id, "%.*s: %.*s", (int)e.name.n, e.name.p, (int)e.text.n,
 		          e.text.p != NULL ? e.text.p : "");
 	reset_response(req, e.status);
