@@ -326,6 +326,7 @@ int bundles_prepare(const struct bundle_order *o, char *reason, size_t n)
 	}
 	if (err != BW_OK) {
 		give_up(b);
+		bundles_tend();
 		log_error(0, "bundle %s, generation %llu: it %s", o->name,
 		          (unsigned long long)o->generation, reason);
 		return err;
@@ -355,6 +356,7 @@ void bundles_publish(uint64_t generation)
 	registry_exchange(bundles_registry(), old, generation_stop);
 	if (old)
 		generation_leave(old);
+	bundles_tend(); /* nobody may be in it */
 	log_info(0, "bundle %s, generation %llu: %s", e->name, (unsigned long long)generation,
 	         !b        ? "uninstalled"
 	         : b->file ? "serves"
@@ -368,6 +370,7 @@ void bundles_drop(uint64_t generation)
 	order.generation = 0;
 	if (order.next)
 		give_up(order.next);
+	bundles_tend();
 	log_info(0, "bundle %s, generation %llu: dropped", order.entry->name,
 	         (unsigned long long)generation);
 }
