@@ -3,7 +3,7 @@
 # them in with the assembler's .incbin and defines their table, boardwalk_embedded, in the order of their
 # names, hidden files among them. Nothing but CMake and the compiler is used.
 #
-# A file is dated by its time of modification, which no client is told otherwise; MODIFIED, or
+# A file is dated by its time of modification, which becomes its Last-Modified; MODIFIED, or
 # SOURCE_DATE_EPOCH in the environment of the build, dates all of them, so that the same sources give the
 # same bundle. Names may hold what is safe in a path of C and of the assembler: no quotes, no backslash,
 # no semicolon, no brackets, no control character.
@@ -15,10 +15,12 @@ function(boardwalk_embed target dir)
   get_filename_component(dir "${dir}" ABSOLUTE)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS LIST_DIRECTORIES false "${dir}/*")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.c")
+  # Written anew only if it differs: so a file that has gone, which no date tells of, is noticed, too.
+  file(GENERATE OUTPUT "${output}.names" CONTENT "${files}")
   add_custom_command(OUTPUT "${output}"
     COMMAND ${CMAKE_COMMAND} "-DDIR=${dir}" "-DOUTPUT=${output}" "-DMODIFIED=${EMBED_MODIFIED}"
       -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
-    DEPENDS ${files} "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
+    DEPENDS ${files} "${output}.names" "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
     COMMENT "Embedding ${dir} into ${target}" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
   set_source_files_properties("${output}" PROPERTIES OBJECT_DEPENDS "${files}")
