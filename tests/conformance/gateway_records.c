@@ -66,12 +66,11 @@ static void remove_own(json_t *record)
 	json_t *contexts = json_object_get(record, "servletContextDTOs"), *c;
 	size_t  i;
 
-	json_array_foreach(contexts, i, c) if (strcmp(json_string_value(json_object_get(c, "name")),
-	                                              STAGE_CONTEXT) == 0)
-	{
-		json_array_remove(contexts, i);
-		return;
-	}
+	json_array_foreach (contexts, i, c)
+		if (strcmp(json_string_value(json_object_get(c, "name")), STAGE_CONTEXT) == 0) {
+			json_array_remove(contexts, i);
+			return;
+		}
 }
 
 static json_t *fetch_records(void)
@@ -79,7 +78,8 @@ static json_t *fetch_records(void)
 	json_t *all = fetch(json_pack("{s:s}", "verb", "whiteboard")), *record;
 	size_t  i;
 
-	json_array_foreach(all, i, record) remove_own(record);
+	json_array_foreach (all, i, record)
+		remove_own(record);
 	return all;
 }
 
@@ -214,7 +214,9 @@ static bool has_one(const json_t *list, const char *id)
 	size_t  i;
 	json_t *record;
 
-	json_array_foreach(list, i, record) if (is_of(record, id)) return true;
+	json_array_foreach (list, i, record)
+		if (is_of(record, id))
+			return true;
 	return false;
 }
 
@@ -226,8 +228,7 @@ unsigned world_bindings(const char *label)
 	size_t      i;
 	json_t     *c;
 
-	json_array_foreach(json_object_get(records(), "servletContextDTOs"), i, c)
-	{
+	json_array_foreach (json_object_get(records(), "servletContextDTOs"), i, c) {
 		n += is_of(c, id);
 		n += has_one(json_object_get(c, "servletDTOs"), id) ||
 		     has_one(json_object_get(c, "errorPageDTOs"), id);
@@ -244,8 +245,7 @@ char *world_context_param(const char *label, const char *name)
 	size_t      i;
 	json_t     *c;
 
-	json_array_foreach(json_object_get(records(), "servletContextDTOs"), i, c)
-	{
+	json_array_foreach (json_object_get(records(), "servletContextDTOs"), i, c) {
 		value = json_string_value(json_object_get(json_object_get(c, "initParams"), name));
 		if (is_of(c, id) && value)
 			return text_printf("%s", value);
@@ -260,7 +260,7 @@ static void add_texts(struct words *items, const json_t *list)
 	size_t  i;
 	json_t *item;
 
-	json_array_foreach(list, i, item)
+	json_array_foreach (list, i, item)
 		words_add(items, text_printf("%s", json_string_value(item)));
 }
 
@@ -311,8 +311,8 @@ size_t world_failures(const char *label, struct record **ret)
 		room += json_array_size(json_object_get(records(), lists[k]));
 	*ret = text_alloc((room + 1) * sizeof(**ret));
 	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
-		json_array_foreach(json_object_get(records(), lists[k]), i,
-		                   record) if (!id || is_of(record, id))
-			add_failure(&(*ret)[n++], label, record);
+		json_array_foreach (json_object_get(records(), lists[k]), i, record)
+			if (!id || is_of(record, id))
+				add_failure(&(*ret)[n++], label, record);
 	return n;
 }

@@ -24,8 +24,8 @@ struct thing {
 	char              *folder;  /* folder=: the same, in the file system */
 	bool               init_fails, factory, gives_null;
 	bool               has_arrow; /* of a resource: what comes next is the prefix */
-	struct bw_bundle  *null_for; /* a context factory that has nothing for this bundle */
-	struct bw_context *context;  /* that it was last initialised in */
+	struct bw_bundle  *null_for;  /* a context factory that has nothing for this bundle */
+	struct bw_context *context;   /* that it was last initialised in */
 	struct words params; /* init parameters it looks for: their names and values in turn */
 	unsigned     made, released;
 	const void  *type;        /* methods=: its table; NULL: that of its kind */
