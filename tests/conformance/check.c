@@ -11,7 +11,7 @@
  *   count same, count rises; state same: the records show what they showed before the row's steps
  *   log: init A, ...       init and destroy calls of this row; calls: handle, A, finish
  *   param(A,k)=v           an init parameter, as given to init or of a context
- *   made(A)=1              any other question that things_answer (things.c) knows: released(A)
+ *   made(A)=1              any other question that things_answer (things.c) knows: released(A), alive
  *
  * Tests: every row file. */
 #include "check.h"
@@ -229,5 +229,8 @@ char *check_item(const char *item, const struct answer *answer)
 		return check_nofail(argument);
 	if (equals && text_call(text_dup(item, (size_t)(equals - item)), &name, &argument))
 		return check_call(name, argument, equals + 1);
+	if (equals) /* "alive=0" */
+		return compare_asked(item, text_value(equals + 1),
+		                     text_dup(item, (size_t)(equals - item)));
 	return text_printf("no such item: %s", item);
 }

@@ -506,9 +506,13 @@ bool world_ask(const char *question, const char **ret)
 
 /* ---- for the records ---- */
 
-const char *gateway_socket(void)
+struct json_t *gateway_order(const char *request)
 {
-	return text_printf("%s/control.sock", gateway.root);
+	struct json_t *all = test_gateway_order(&gateway, request);
+
+	if (!all)
+		gateway_give_up("the gateway does not answer %s", request);
+	return all;
 }
 
 unsigned gateway_worker(void)

@@ -1,8 +1,8 @@
 /* gateway_impl.h - between gateway.c and gateway_records.c. */
 #pragma once
 
-/* Where the gateway takes the operator's orders. */
-const char *gateway_socket(void);
+/* What each worker says to an order of the operator: a JSON array; a new reference. */
+struct json_t *gateway_order(const char *request);
 /* The worker that is looked at. */
 unsigned                                             gateway_worker(void);
 __attribute__((noreturn, format(printf, 1, 2))) void gateway_give_up(const char *format, ...);

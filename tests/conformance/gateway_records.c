@@ -8,12 +8,8 @@
 #include "world.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #define CHANGES "service.changecount"
 
@@ -21,44 +17,6 @@
 static json_t *now, *before; /* NULL: not asked for */
 
 /* ---- asking ---- */
-
-static FILE *ask_gateway(const char *request)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	FILE              *in = NULL;
-
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", gateway_socket());
-	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 &&
-	    send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
-		in = fdopen(fd, "r");
-	if (!in)
-		gateway_give_up("the gateway takes no orders");
-	return in;
-}
-
-/* A line of each worker, then one that says that it was all. Takes the request. */
-static json_t *fetch(json_t *request)
-{
-	char   *text = json_dumps(request, JSON_COMPACT);
-	FILE   *in = ask_gateway(text_printf("%s\n", text));
-	json_t *all = json_array(), *line = NULL, *answer;
-
-	do {
-		json_decref(line);
-		line = json_loadf(in, JSON_DISABLE_EOF_CHECK, NULL);
-		answer = json_object_get(line, "answer");
-		if (answer)
-			json_array_append(all, answer);
-	} while (answer);
-	if (!json_is_true(json_object_get(line, "ok")) || json_array_size(all) != world_workers())
-		gateway_give_up("the gateway does not answer %s", text);
-	json_decref(line);
-	json_decref(request);
-	free(text);
-	fclose(in);
-	return all;
-}
 
 /* No row knows of the context that the runner's orders go to. */
 static void remove_own(json_t *record)
@@ -75,7 +33,7 @@ static void remove_own(json_t *record)
 
 static json_t *fetch_records(void)
 {
-	json_t *all = fetch(json_pack("{s:s}", "verb", "whiteboard")), *record;
+	json_t *all = gateway_order("{\"verb\": \"whiteboard\"}"), *record;
 	size_t  i;
 
 	json_array_foreach (all, i, record)
@@ -97,10 +55,14 @@ json_t *world_inspect(void)
 
 json_t *world_route(const char *method, const char *target)
 {
-	json_t *all = fetch(json_pack("{s:s, s:[s, s]}", "verb", "route", "args", method, target));
+	json_t *request = json_pack("{s:s, s:[s, s]}", "verb", "route", "args", method, target);
+	char   *text = json_dumps(request, JSON_COMPACT);
+	json_t *all = gateway_order(text);
 	json_t *route = json_incref(json_array_get(all, gateway_worker()));
 
 	json_decref(all);
+	json_decref(request);
+	free(text);
 	return route;
 }
 

@@ -13,12 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,6 +130,45 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 	(void)kind;
 	(void)at;
 	return remove(path);
+}
+
+/* ---- orders ---- */
+
+static FILE *send_order(const struct test_gateway *g, const char *request)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	FILE              *both;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/control.sock", g->root);
+	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) != 0 ||
+	    (both = fdopen(fd, "r+")) == NULL)
+		give_up(g, at.sun_path);
+	fprintf(both, "%s\n", request);
+	fflush(both);
+	return both;
+}
+
+/* A line of each worker, then one that says that it was all. */
+json_t *test_gateway_order(const struct test_gateway *g, const char *request)
+{
+	FILE   *in = send_order(g, request);
+	json_t *all = json_array(), *line = NULL, *answer;
+
+	do {
+		json_decref(line);
+		line = json_loadf(in, JSON_DISABLE_EOF_CHECK, NULL);
+		answer = json_object_get(line, "answer");
+		if (answer != NULL)
+			json_array_append(all, answer);
+	} while (answer != NULL);
+	if (!json_is_true(json_object_get(line, "ok"))) {
+		json_decref(all);
+		all = NULL;
+	}
+	json_decref(line);
+	fclose(in);
+	return all;
 }
 
 /* ---- the process ---- */

@@ -1,13 +1,14 @@
-/* race_test.c - services come and go in a real gateway while clients ask: conformance rows E28, E33 and
- * E43 with clients. Proves: a pattern that always has a servlet is always answered, by one that is
+/* race_test.c - services come and go in a real gateway while clients ask: conformance rows E28, E33, E43
+ * and O16 with clients. Proves: a pattern that always has a servlet is always answered, by one that is
  * initialised; a servlet never answers without the filter that came with it; whatever was
- * initialised is destroyed in the end; a server that stops answers what it has begun. Meant for the
- * sanitizers above all.
+ * initialised is destroyed in the end; a picture of the whiteboard is never torn; a server that stops
+ * answers what it has begun. Meant for the sanitizers above all.
  *
  * The clients are threads with connections of their own; the gateway has one worker, so that orders and
  * requests meet in it. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -121,6 +122,77 @@ static void join_askers(struct asker *askers)
 		pthread_join(askers[i].thread, NULL);
 }
 
+/* ---- O16 ---- */
+
+/* Looks at the records all the while. */
+struct watcher {
+	pthread_t thread;
+	unsigned  n_looks, n_torn;
+};
+
+static bool has_pattern(const json_t *record)
+{
+	const char *first =
+		json_string_value(json_array_get(json_object_get(record, "patterns"), 0));
+
+	return first != NULL && strcmp(first, "/a") == 0;
+}
+
+static size_t count_of(const json_t *list, bool (*is)(const json_t *record), json_int_t id)
+{
+	size_t  i, n = 0;
+	json_t *record;
+
+	json_array_foreach (list, i, record)
+		n += is(record) &&
+		     (id == 0 || json_integer_value(json_object_get(record, "serviceId")) == id);
+	return n;
+}
+
+static bool is_shadowed(const json_t *record)
+{
+	return has_pattern(record) &&
+	       json_integer_value(json_object_get(record, "failureReason")) == 3;
+}
+
+/* One servlet has the pattern, all others have lost it, and nobody is in two places. */
+static bool is_whole(const json_t *picture)
+{
+	const json_t *contexts = json_object_get(picture, "servletContextDTOs");
+	const json_t *failed = json_object_get(picture, "failedServletDTOs");
+	size_t        n_active = 0, i;
+	json_t       *record;
+
+	json_array_foreach (contexts, i, record)
+		n_active += count_of(json_object_get(record, "servletDTOs"), has_pattern, 0);
+	json_array_foreach (failed, i, record) {
+		json_int_t id = json_integer_value(json_object_get(record, "serviceId"));
+		size_t     k;
+		json_t    *c;
+
+		if (!is_shadowed(record) || count_of(failed, has_pattern, id) != 1)
+			return false;
+		json_array_foreach (contexts, k, c)
+			if (count_of(json_object_get(c, "servletDTOs"), has_pattern, id) != 0)
+				return false;
+	}
+	return n_active == 1;
+}
+
+static void *watch(void *arg)
+{
+	struct watcher *w = arg;
+
+	while (!atomic_load(&over)) {
+		json_t *all = test_gateway_order(&gateway, "{\"verb\": \"whiteboard\"}");
+
+		w->n_torn += !is_whole(json_array_get(all, 0));
+		w->n_looks++;
+		json_decref(all);
+	}
+	return NULL;
+}
+
 /* ---- E28 ---- */
 
 struct changer {
@@ -178,12 +250,14 @@ Test(race, a_pattern_that_always_has_a_servlet_is_always_answered, .init = setup
 {
 	struct asker   askers[N_ASKERS];
 	struct changer changers[N_CHANGERS];
+	struct watcher watcher = { .n_looks = 0 };
 	struct http    http;
 	unsigned       by_base = 0;
 
 	http_open(&http, gateway.port);
 	step(&http, "S base: /a rank=-1");
 	start_askers(askers, "/a", is_of_a_servlet);
+	cr_assert(eq(int, pthread_create(&watcher.thread, NULL, watch, &watcher), 0));
 	for (unsigned i = 0; i < N_CHANGERS; i++) {
 		changers[i].index = i;
 		cr_assert(eq(int,
@@ -193,8 +267,12 @@ Test(race, a_pattern_that_always_has_a_servlet_is_always_answered, .init = setup
 	for (unsigned i = 0; i < N_CHANGERS; i++)
 		pthread_join(changers[i].thread, NULL);
 	join_askers(askers);
+	pthread_join(watcher.thread, NULL);
 	expect_alive(&http, "1");
-	printf("%u requests, %u changes\n", atomic_load(&n_asked), N_CHANGERS * N_CHANGES);
+	printf("%u requests, %u changes, %u looks\n", atomic_load(&n_asked), N_CHANGERS * N_CHANGES,
+	       watcher.n_looks);
+	cr_expect(eq(uint, watcher.n_torn, 0));
+	cr_expect(gt(uint, watcher.n_looks, 10));
 	cr_expect(eq(uint, atomic_load(&n_wrong), 0));
 	cr_expect(gt(uint, atomic_load(&n_asked), N_CHANGES));
 	for (size_t i = 0; i < N_ASKERS; i++)
