@@ -443,7 +443,8 @@ static void bind_servlets(struct build *b)
 	for (size_t i = 0; i < b->n; i++)
 		if (is_client(b, b->readings[i],
 		              READING_SERVLET | READING_ERROR_PAGE | READING_RESOURCE)) {
-			patterns += b->readings[i]->n_patterns + b->readings[i]->n_resource_patterns;
+			patterns +=
+				b->readings[i]->n_patterns + b->readings[i]->n_resource_patterns;
 			names += b->readings[i]->named;
 		}
 	while (slots < 2 * patterns)
