@@ -214,7 +214,8 @@ static bool has_life(const struct reading *r)
 	const struct bw_listener *listener = reading_type(r);
 
 	if (r->kinds & READING_LISTENER)
-		return listener->context_initialized || listener->context_destroyed;
+		return (r->listens & LISTENS_CONTEXT) &&
+		       (listener->context_initialized || listener->context_destroyed);
 	return is_filter(r) ? filter->init || filter->destroy : servlet->init || servlet->destroy;
 }
 

@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "fatal.h"
+#include "utf8.h"
 
 void json_out_init(struct json_out *j, struct buf *to)
 {
@@ -67,28 +68,6 @@ void json_out_array_end(struct json_out *j)
 
 /* ---- text ---- */
 
-/* The length of the UTF-8 sequence that starts at p, 0 if it is none (RFC 3629: no overlong form, no
- * surrogate, nothing above U+10FFFF). */
-static size_t sequence(const unsigned char *p, size_t n)
-{
-	size_t len;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (n < len)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 static void put_control(struct buf *to, unsigned char c)
 {
 	switch (c) {
@@ -118,7 +97,7 @@ static void put_string(struct buf *to, const char *text, size_t n)
 
 	buf_append(to, "\"", 1);
 	for (size_t i = 0; i < n;) {
-		size_t length = sequence(p + i, n - i);
+		size_t length = utf8_length(p + i, n - i);
 
 		if (length == 0 || p[i] < ' ' || p[i] == '"' || p[i] == '\\' || p[i] == 0x7f) {
 			buf_append(to, p + plain, i - plain);

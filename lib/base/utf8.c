@@ -1,8 +1,7 @@
 /* UTF-8, checked. Runs in: anywhere, keeps nothing. Tests: tests/unit/base/utf8_test.c. */
 #include "utf8.h"
 
-/* The length of the sequence that starts at p, 0 if it is none. */
-static size_t sequence(const unsigned char *p, size_t n)
+size_t utf8_length(const unsigned char *p, size_t n)
 {
 	size_t len;
 
@@ -27,7 +26,7 @@ bool utf8_ok(const char *p, size_t n)
 	size_t len;
 
 	for (size_t i = 0; i < n; i += len)
-		if ((len = sequence((const unsigned char *)p + i, n - i)) == 0)
+		if ((len = utf8_length((const unsigned char *)p + i, n - i)) == 0)
 			return false;
 	return true;
 }
