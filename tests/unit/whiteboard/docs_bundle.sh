@@ -26,6 +26,8 @@ build() { # NAME FILE...
 
 example hello.c
 build hello "$work/hello.c"
+example watch.c
+build watch "$work/watch.c"
 example upload.c
 build upload "$work/upload.c"
 
