@@ -207,6 +207,7 @@ void bundles_load(const struct conf_list *files, const struct bundle_list *insta
 
 void bundles_stop(void)
 {
+	generations_drop();
 	for (struct bundle_entry *e = entries; e; e = e->next) {
 		struct bw_bundle *b = e->current;
 

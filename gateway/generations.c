@@ -363,6 +363,11 @@ void bundles_publish(uint64_t generation)
 	                   : "stopped");
 }
 
+void generations_drop(void)
+{
+	bundles_drop(order.generation);
+}
+
 void bundles_drop(uint64_t generation)
 {
 	if (generation == 0 || generation != order.generation)

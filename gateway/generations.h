@@ -34,6 +34,8 @@ void generation_stop(struct bw_bundle *b);
 void   generation_leave(struct bw_bundle *b);
 size_t generation_count_mapped(const struct bundle_entry *e);
 void   generations_init(struct shared_worker *me, uint64_t drain_ms);
+/* Whatever order is in work. */
+void generations_drop(void);
 /* Unmaps and frees all that have left. */
 void generations_done(void);
 

@@ -238,6 +238,17 @@ Test(generations, an_update_is_one_step)
 	end();
 }
 
+/* What was prepared is given back like everything else; the sanitizer looks. */
+Test(generations, a_worker_may_end_in_the_middle_of_an_order)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 engine=/bin/x");
+	cr_assert(
+		eq(int, prepare_generation(BUNDLE_UPDATE, "n=2 engine=/bin/x context=/c"), BW_OK));
+	end();
+	cr_assert(eq(sz, count_mapped(), 0));
+}
+
 Test(generations, one_that_is_dropped_was_never_there)
 {
 	begin();
