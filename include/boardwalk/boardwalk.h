@@ -19,8 +19,9 @@
 /* Registers one object under one interface. When this returns BW_OK the service is visible and, if
  * it is a servlet that won its pattern, answering. object: copied; what it points to must outlive
  * the registration. props: copied. *ret_service (may be NULL) is the way to modify or unregister;
- * whatever still stands when the bundle stops is taken back. A registration the whiteboard cannot
- * use is not an error here: it is recorded as failed, with its reason. */
+ * whatever still stands when the bundle stops is taken back, and more is refused with BW_ESTATE. What
+ * start registers is visible when the whole bundle is. A registration the whiteboard cannot use is not
+ * an error here: it is recorded as failed, with its reason. */
 static inline int bw_register(struct bw_bundle *b, const char *interface,
                               const struct bw_service_object *object, const struct bw_prop *props,
                               size_t n_props, struct bw_service **ret_service)

@@ -169,8 +169,13 @@ struct bw_bundle_descriptor {
 	const char *symbolic_name; /* as OSGi's Bundle-SymbolicName: acme.billing */
 	const char *version;
 	const char *build;         /* anything that tells two builds apart */
+	/* What it registers is seen when it, and every init, has succeeded. Until then, and while
+	 * requests of the old generation last, both generations are at work. */
 	int (*start)(const struct bw_host *host, struct bw_bundle *self);
-	void (*stop)(struct bw_bundle *self); /* registrations still standing are taken back after it */
+	/* No new request comes to its objects, but some may be inside: what they need is given up in
+	 * destroy. Registrations that still stand are taken back, and bw_register answers BW_ESTATE. NULL:
+	 * nothing to do. */
+	void (*stop)(struct bw_bundle *self);
 	/* Since minor version 1: the files embedded in the bundle; NULL: none. */
 	const struct bw_embedded *embedded;
 };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct bw_bundle;   /* a loaded bundle; lives from its start to its stop */
+struct bw_bundle;   /* one generation of a bundle; lives from its start to the last destroy */
 struct bw_service;  /* one registration in the service registry */
 struct bw_context;  /* a servlet context, as a servlet sees it */
 struct bw_req;      /* one HTTP request and its response */
