@@ -11,8 +11,11 @@
 
 #include "support/http.h"
 #include "support/instance.h"
+#include "support/liar.h"
 #include "support/postgres.h"
 #include "support/rows.h"
+
+#include <wire/session.h>
 
 static const char *const two_workers[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
 
@@ -502,6 +505,63 @@ Test(session, without_repo_503)
 	http_close(&other.http);
 }
 
+/* ---- a gateway in the hands of an attacker ---- */
+
+static struct liar        liar;
+static struct liar_answer told;
+
+static void connect_to_repo(void)
+{
+	char  file[300], run[100], path[128];
+	FILE *in;
+
+	snprintf(file, sizeof(file), "%s/supervisor.pid", instance.data);
+	in = fopen(file, "re");
+	cr_assert_not_null(in);
+	cr_assert_eq(fscanf(in, "%*d %99s", run), 1);
+	fclose(in);
+	snprintf(path, sizeof(path), "%s/repo/repo.sock", run);
+	cr_assert(liar_open(&liar, path, NULL, "boardwalk-gateway"));
+}
+
+/* How many sessions repo tells of when it is asked for this hash. */
+static unsigned load(uint8_t hash[SESSION_HASH_SIZE], size_t n)
+{
+	Bw__Wire__SessionLoad m = BW__WIRE__SESSION_LOAD__INIT;
+
+	m.id = (ProtobufCBinaryData){ n, hash };
+	m.context = (ProtobufCBinaryData){ 2, (uint8_t *)"t1" };
+	liar_ask(&liar, liar.repo, WIRE_SESSION_LOAD, &m.base, &told);
+	return told.err == BW_OK ? told.m.u->session_data.count : 0;
+}
+
+/* It finds the sessions whose ids it knows, and no others; nothing lists them. */
+Test(session, a_lying_gateway_finds_what_it_can_name)
+{
+	uint8_t                hash[SESSION_HASH_SIZE];
+	Bw__Wire__SessionWatch watch = BW__WIRE__SESSION_WATCH__INIT;
+	struct client          c;
+
+	client_open(&c);
+	expect(&c, "/foo", "create,set.v.secret", "there");
+	connect_to_repo();
+	session_id_hash(bw_str(c.cookie), hash);
+	cr_assert_eq(load(hash, sizeof(hash)), 1, "who has the id may use the session");
+	hash[31] ^= 1;
+	cr_assert_eq(load(hash, sizeof(hash)), 0);
+	memset(hash, 0, sizeof(hash));
+	cr_assert_eq(load(hash, sizeof(hash)), 0);
+	watch.max = SESSION_BATCH; /* brings those that have ended: none has */
+	liar_ask(&liar, liar.repo, WIRE_SESSION_WATCH, &watch.base, &told);
+	cr_assert_eq(told.err, BW_ETIME);
+	load(hash, 31);
+	cr_assert_eq(told.err, BW_EGONE, "half a hash is no question");
+	liar_close(&liar);
+	cr_assert(logged_soon("malformed question about a session", 1));
+	expect(&c, "/foo", "peek,get.v", "there v=secret");
+	http_close(&c.http);
+}
+
 /* ---- what a read costs ---- */
 
 /* A thousand requests that read their session: no transaction number is drawn, and nothing is written to
@@ -509,7 +569,7 @@ Test(session, without_repo_503)
 Test(session_of_the_operators_server, reading_does_not_commit)
 {
 	static const char  state[] = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' || "
-	                             "pg_current_wal_insert_lsn()";
+				     "pg_current_wal_insert_lsn()";
 	static char        urls[3][256];
 	static const char *environment[] = { urls[0], urls[1], urls[2],
 		                             "BOARDWALK_GATEWAY_WORKERS=2", NULL };
