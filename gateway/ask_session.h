@@ -1,5 +1,5 @@
-/* ask_session.h - the questions to repo about sessions. On a request's fiber; BW_EGONE, BW_EBUSY and
- * what repo says in FAILED. Strings of the answers are in the request's arena. */
+/* ask_session.h - the questions to repo about sessions. On a request's fiber; BW_EGONE, BW_EBUSY
+ * and what repo says in FAILED. Strings of the answers are in the request's arena. */
 #pragma once
 #include <boardwalk/bundle.h>
 #include <wire/session.h>

@@ -399,7 +399,8 @@ int session_invalidate(struct bw_session *s)
 
 /* ---- another id ---- */
 
-/* Each context with a session hears of it. One that this request has not looked at is read for that. */
+/* Each context with a session hears of it. One that this request has not looked at is read for
+ * that. */
 static void tell_id(struct bw_req *req, struct bw_str context, struct bw_str old_id)
 {
 	struct bw_session *s = find(req->sessions, context);

@@ -1,5 +1,5 @@
-/* session.h - sessions as the gateway keeps them: read once per request and context, in the request's
- * arena; every change goes to repo at its call.
+/* session.h - sessions as the gateway keeps them: read once per request and context, in the
+ * request's arena; every change goes to repo at its call.
  *
  *   NONE (repo was asked, there is none) --create--> LIVE --invalidate, time--> ENDING --told--> VOID
  *
@@ -73,7 +73,8 @@ void session_value_unpack(struct arena *a, enum session_kind kind, struct bw_str
 struct session_attr *session_attr_find(const struct bw_session *s, struct bw_str name);
 /* Adds, replaces, or (value NULL) removes. */
 void session_attr_put(struct bw_session *s, struct bw_str name, const struct bw_value *value);
-/* Everything that repo says of it; its arena and its context are set, its old attributes forgotten. */
+/* Everything that repo says of it; its arena and its context are set, its old attributes forgotten.
+ */
 void session_fill(struct bw_session *s, const struct session_record *r);
 
 /* ---- session_cookie.c ---- */

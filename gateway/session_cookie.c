@@ -39,8 +39,8 @@ void session_cookie_init(const char *name)
 	arena_done(&a);
 }
 
-/* The first that could be ours: one that another server of the domain has set for a longer path comes
- * before it (RFC 6265 5.4). */
+/* The first that could be ours: one that another server of the domain has set for a longer path
+ * comes before it (RFC 6265 5.4). */
 int session_cookie_get(struct bw_req *req, struct bw_str *ret_id)
 {
 	const struct bw_pair *all;

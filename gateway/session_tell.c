@@ -1,7 +1,8 @@
-/* session_tell.c - the listeners of a session's context are told (OSGi 140.8, Jakarta Servlet 11.3).
+/* session_tell.c - the listeners of a session's context are told (OSGi 140.8, Jakarta Servlet
+ * 11.3).
  *
- * A session belongs to a context's name, so its listeners are those of whatever context has that name
- * now; none if there is no such context: the session waits for it, or ends unheard.
+ * A session belongs to a context's name, so its listeners are those of whatever context has that
+ * name now; none if there is no such context: the session waits for it, or ends unheard.
  * Owns: nothing. Runs in: a request's fiber, or one of session_watch.c. Fails with: nothing.
  * Tests: tests/system/session_test.c. */
 #include "session.h"

@@ -1,7 +1,8 @@
 /* session_value.c - a session's attributes: as the API has them, and as octets on the wire.
  *
  * Owns: nothing; everything is in an arena, what was replaced too, so that a value once read stays.
- * Runs in: the gateway. Fails with: BW_EINVAL, BW_ETOOBIG. Tests: tests/unit/gateway/session_test.c. */
+ * Runs in: the gateway. Fails with: BW_EINVAL, BW_ETOOBIG. Tests:
+ * tests/unit/gateway/session_test.c. */
 #include "session.h"
 #include <endian.h>
 

@@ -1,8 +1,8 @@
 /* session_watch.c - this worker's share of the sessions that end while no client asks for them.
  *
- * One question to repo is always open, unless repo is away; its answer brings sessions that are deleted
- * already and of which nobody else is told. Their listeners run on a fiber of their own and may not
- * wait, as there is no request.
+ * One question to repo is always open, unless repo is away; its answer brings sessions that are
+ * deleted already and of which nobody else is told. Their listeners run on a fiber of their own and
+ * may not wait, as there is no request.
  *
  *   ask --(a second, a day)--> answer --> fiber: tell --> ask again
  *     ^                          |

@@ -1,9 +1,10 @@
 /* session.h - HTTP sessions, kept for the gateways in PostgreSQL.
  *
- * A gateway asks with the hash of a session's id and no handle: who knows the id may use the session
- * (docs/decisions/0006-sessions.md). Repo keeps nothing of it in memory, so what has been answered
- * survives every process. Sessions that end by themselves are handed to one worker, which tells its
- * listeners: to the one that asks for that id next, or to one that waits with SESSION_WATCH. */
+ * A gateway asks with the hash of a session's id and no handle: who knows the id may use the
+ * session (docs/decisions/0006-sessions.md). Repo keeps nothing of it in memory, so what has been
+ * answered survives every process. Sessions that end by themselves are handed to one worker, which
+ * tells its listeners: to the one that asks for that id next, or to one that waits with
+ * SESSION_WATCH. */
 #pragma once
 #include <ev.h>
 #include <sys/queue.h>

@@ -1,8 +1,8 @@
 /* session.h - what gateway and repo share about HTTP sessions: the hash that stands for an id, the
  * attributes' values, and the encoded session.
  *
- * A session id is the cookie's value: 32 characters of A-Z a-z 0-9 - _, 192 random bits. Only its hash
- * leaves the gateway. Attributes are plain data: a kind and octets.
+ * A session id is the cookie's value: 32 characters of A-Z a-z 0-9 - _, 192 random bits. Only its
+ * hash leaves the gateway. Attributes are plain data: a kind and octets.
  *
  * An encoded session, little endian, no alignment:
  *

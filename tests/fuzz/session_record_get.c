@@ -1,6 +1,6 @@
 /* Fuzz target: lib/wire/session.c. Whatever session_record_get accepts can be walked to its last
- * attribute without leaving the input (the sanitizer watches), and building the record again from what
- * was read gives the same octets. */
+ * attribute without leaving the input (the sanitizer watches), and building the record again from
+ * what was read gives the same octets. */
 #include <stdlib.h>
 #include <wire/session.h>
 

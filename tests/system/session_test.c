@@ -1,6 +1,6 @@
-/* HTTP sessions of a whole instance: the rows of tests/conformance/session, and what takes more than a
- * row: two workers at once, processes that are killed, restarts, another bundle, and what a read
- * costs. */
+/* HTTP sessions of a whole instance: the rows of tests/conformance/session, and what takes more
+ * than a row: two workers at once, processes that are killed, restarts, another bundle, and what a
+ * read costs. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -169,8 +169,8 @@ static bool logged_soon(const char *what, unsigned times)
 	return logged(what) == times;
 }
 
-/* Those since the last time, joined by " ; ". A line of the client's own worker is waited for: what that
- * worker has logged before is there then. */
+/* Those since the last time, joined by " ; ". A line of the client's own worker is waited for: what
+ * that worker has logged before is there then. */
 static void new_events(struct client *c, char *out, size_t size)
 {
 	static size_t seen;
@@ -564,8 +564,8 @@ Test(session, a_lying_gateway_finds_what_it_can_name)
 
 /* ---- what a read costs ---- */
 
-/* A thousand requests that read their session: no transaction number is drawn, and nothing is written to
- * the log of the database. */
+/* A thousand requests that read their session: no transaction number is drawn, and nothing is
+ * written to the log of the database. */
 Test(session_of_the_operators_server, reading_does_not_commit)
 {
 	static const char  state[] = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' || "

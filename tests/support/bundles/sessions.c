@@ -1,5 +1,5 @@
-/* sessions.c - a bundle for system tests of sessions: one servlet in each of two contexts, t1 at /foo and
- * t2 at /bar, which does what its query says, and listeners that log what they are told.
+/* sessions.c - a bundle for system tests of sessions: one servlet in each of two contexts, t1 at
+ * /foo and t2 at /bar, which does what its query says, and listeners that log what they are told.
  *
  *   /foo?do=create,set.v.1,get.v      words joined by commas, parts of a word by dots
  *
@@ -19,7 +19,8 @@
  *   wait.MS
  *   pid             of the worker
  *
- * A word that fails answers with the error's number. Events: "event WHAT(CONTEXT) ..." in the log. */
+ * A word that fails answers with the error's number. Events: "event WHAT(CONTEXT) ..." in the log.
+ */
 #include <boardwalk/boardwalk.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* gateway/session.c and its files, ask_session.c: which questions repo is asked, what becomes of its
- * answers, which cookie the client gets, and that nobody's id is taken over. Repo answers what a test
- * lets it (peers.h). */
+/* gateway/session.c and its files, ask_session.c: which questions repo is asked, what becomes of
+ * its answers, which cookie the client gets, and that nobody's id is taken over. Repo answers what
+ * a test lets it (peers.h). */
 #include "peers.h"
 #include "gateway/ask_session.h"
 #include "gateway/session.h"
@@ -54,7 +54,8 @@ static void serve(struct bw_req *req)
 	ended = true;
 }
 
-/* Begins a request; it runs until it asks repo something or ends. cookie: the header's value; NULL. */
+/* Begins a request; it runs until it asks repo something or ends. cookie: the header's value; NULL.
+ */
 static struct bw_req *request(const char *cookie, int (*what)(struct bw_req *req))
 {
 	cookie_header = (struct bw_res_header){ BW_STR("cookie"), bw_str(cookie) };

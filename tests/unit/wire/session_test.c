@@ -1,5 +1,5 @@
-/* Under test: lib/wire/session.c. What was put is got, cut or lengthened records are refused, and ids,
- * names and values are judged as wire/session.h says. */
+/* Under test: lib/wire/session.c. What was put is got, cut or lengthened records are refused, and
+ * ids, names and values are judged as wire/session.h says. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <wire/session.h>
