@@ -1,14 +1,15 @@
 /* Cookies, both ways.
  *
- * In: RFC 6265 says what a server may send, and a client sends back what it was given by anybody in the
- * domain. So the frame must be right (name=value; name=value, names are tokens, no controls), while a
- * value may have blanks, commas, quotes and octets above 127 in it; quotes are part of the value.
+ * In: RFC 6265 says what a server may send, and a client sends back what it was given by anybody in
+ * the domain. So the frame must be right (name=value; name=value, names are tokens, no controls),
+ * while a value may have blanks, commas, quotes and octets above 127 in it; quotes are part of the
+ * value.
  *
- * Out: only what every client gives back unchanged is let through, and nothing that it would refuse to
- * keep (the __Secure- and __Host- prefixes, SameSite=None without Secure).
+ * Out: only what every client gives back unchanged is let through, and nothing that it would refuse
+ * to keep (the __Secure- and __Host- prefixes, SameSite=None without Secure).
  *
- * Owns: nothing; all is in the request's arena. Runs in: the request's fiber. Fails with: BW_ESYNTAX
- * (in), BW_EINVAL (out), what response_header fails with.
+ * Owns: nothing; all is in the request's arena. Runs in: the request's fiber. Fails with:
+ * BW_ESYNTAX (in), BW_EINVAL (out), what response_header fails with.
  * Tests: tests/unit/gateway/cookies_test.c, tests/fuzz/cookies_parse.c. */
 #include "cookies.h"
 

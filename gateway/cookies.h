@@ -4,8 +4,9 @@
 
 #include <boardwalk/bundle.h>
 
-/* Adds the cookies of one Cookie header to to, in order; they are copies in the arena. BW_ESYNTAX: a
- * piece between two ';' that is no name=value, a name that is no token, a control in a value. */
+/* Adds the cookies of one Cookie header to to, in order; they are copies in the arena.
+ * BW_ESYNTAX: a piece between two ';' that is no name=value, a name that is no token, a control
+ * in a value. */
 int cookies_parse(struct arena *a, struct bw_str header, struct pairs *to);
 /* The value of Set-Cookie, in the arena; secure_scheme: the request came over TLS. BW_EINVAL: see
  * bw_res_add_cookie. */

@@ -1,5 +1,5 @@
-/* The head of a request as servlets read it. There are at most a hundred fields, so lists are made by
- * looking.
+/* The head of a request as servlets read it. There are at most a hundred fields, so lists are made
+ * by looking.
  *
  * Owns: nothing. Runs in: the request's fiber. Fails with: see head.h.
  * Tests: tests/unit/gateway/head_test.c. */

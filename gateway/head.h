@@ -1,5 +1,5 @@
-/* head.h - the head of a request, seen from a servlet: what the host table's entries of similar names
- * do. Lists live as long as the request. */
+/* head.h - the head of a request, seen from a servlet: what the host table's entries of similar
+ * names do. Lists live as long as the request. */
 #pragma once
 #include <boardwalk/types.h>
 

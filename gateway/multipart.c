@@ -1,16 +1,17 @@
 /* Keeping the parts of a body.
  *
  *    multipart_scan --content--> field, or file up to the threshold:  the arena
- *                                a larger file:                       one file per request, part after
- *                                                                     part; it never had a name, or has
- *                                                                     lost it
+ *                                a larger file:  one file per request, part after part; it never
+ *                                                had a name, or has lost it
  *
- * The disk is left to the threads of offload.c, so that a slow one stops this request and no other. The
- * file is closed when the arena goes, however the request ends; nothing is left for anybody to clean up.
+ * The disk is left to the threads of offload.c, so that a slow one stops this request and no other.
+ * The file is closed when the arena goes, however the request ends; nothing is left for anybody to
+ * clean up.
  *
- * Owns: the file; all else is in the request's arena. Runs in: the request's fiber, the jobs in a thread.
- * Fails with: BW_ESTATE, BW_ESERVLET, BW_EPARTSYNTAX, BW_EPARTSIZE, BW_EFORMSIZE, BW_EIO, BW_EBUSY.
- * Logs: what the folder failed with. Tests: tests/unit/gateway/multipart_test.c, tests/conformance (N). */
+ * Owns: the file; all else is in the request's arena. Runs in: the request's fiber, the jobs in
+ * a thread. Fails with: BW_ESTATE, BW_ESERVLET, BW_EPARTSYNTAX, BW_EPARTSIZE, BW_EFORMSIZE,
+ * BW_EIO, BW_EBUSY. Logs: what the folder failed with.
+ * Tests: tests/unit/gateway/multipart_test.c, tests/conformance (N). */
 #include "multipart.h"
 
 #include "mediatype.h"

@@ -1,5 +1,5 @@
-/* multipart.h - the parts of a request's multipart/form-data body, kept in memory or in a file without a
- * name (Jakarta Servlet 3.2, RFC 7578). */
+/* multipart.h - the parts of a request's multipart/form-data body, kept in memory or in a file
+ * without a name (Jakarta Servlet 3.2, RFC 7578). */
 #pragma once
 #include <boardwalk/multipart.h>
 

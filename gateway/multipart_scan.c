@@ -1,17 +1,20 @@
 /* The scanner (RFC 2046 5.1.1, RFC 7578):
  *
- *    preamble CRLF --boundary CRLF head CRLF CRLF content CRLF --boundary CRLF head ... CRLF --boundary--
- *    `------ dropped                                                       dropped from here on ------'
+ *    preamble CRLF --boundary CRLF head CRLF CRLF content CRLF --boundary CRLF head ...
+ *    ...  content CRLF --boundary-- epilogue          preamble and epilogue are dropped
  *
- * Everything between two parts begins with the same octets, CRLF "--" boundary, called the delimiter here;
- * a CRLF of our own before the body makes the first one look like the others. The window slides: what it
- * holds is handed on but for its last octets, which may be the beginning of a delimiter.
+ * Everything between two parts begins with the same octets, CRLF "--" boundary, called the
+ * delimiter here; a CRLF of our own before the body makes the first one look like the others. The
+ * window slides: what it holds is handed on but for its last octets, which may be the beginning of
+ * a delimiter.
  *
- * Strict where two readers could differ: lines end with CRLF, a line that begins with a delimiter is one,
- * and has nothing but blanks behind it, header lines are not folded, each part has exactly one name, the
- * closing delimiter is there. There is no good C library for it; the grammar is small.
+ * Strict where two readers could differ: lines end with CRLF, a line that begins with a delimiter
+ * is one, and has nothing but blanks behind it, header lines are not folded, each part has exactly
+ * one name, the closing delimiter is there. There is no good C library for it; the grammar is
+ * small.
  *
- * Owns: nothing; the window is in the arena. Runs in: the request's fiber. Fails with: BW_EPARTSYNTAX.
+ * Owns: nothing; the window is in the arena. Runs in: the request's fiber. Fails with:
+ * BW_EPARTSYNTAX.
  * Tests: tests/unit/gateway/multipart_scan_test.c, tests/fuzz/multipart_scan.c. */
 #include "multipart_scan.h"
 
@@ -134,8 +137,8 @@ static int finish_delimiter(struct scan *s, bool *ret_last)
 
 /* ---- the head of a part ---- */
 
-/* Browsers send a quote, CR and LF in names as these; nothing else is encoded (HTML, "Multipart form
- * data"). In place. */
+/* Browsers send a quote, CR and LF in names as these; nothing else is encoded (HTML, "Multipart
+ * form data"). In place. */
 static void decode_name(struct bw_str *name)
 {
 	char *to = (char *)(uintptr_t)name->p; /* our own copy */

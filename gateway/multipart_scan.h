@@ -1,5 +1,5 @@
-/* multipart_scan.h - takes a multipart/form-data body apart while it is read, in a window of fixed size.
- * Knows neither requests nor files. */
+/* multipart_scan.h - takes a multipart/form-data body apart while it is read, in a window of
+ * fixed size. Knows neither requests nor files. */
 #pragma once
 #include "pairs.h"
 
@@ -20,7 +20,8 @@ struct multipart_io {
 	void *arg;
 	/* Up to n octets of the body from offset; *ret_n is 0 at its end. */
 	int (*read)(void *arg, uint64_t offset, void *buf, size_t n, size_t *ret_n);
-	/* A part begins; head lives in the arena. Its content comes in pieces of at least one octet. */
+	/* A part begins; head lives in the arena. Its content comes in pieces of at least one
+	 * octet. */
 	int (*begin)(void *arg, const struct multipart_head *head);
 	int (*content)(void *arg, const void *p, size_t n);
 	int (*end)(void *arg);
@@ -28,7 +29,7 @@ struct multipart_io {
 
 /* The boundary that a Content-Type names, in the arena. False: none, or not a valid one. */
 bool multipart_boundary(struct arena *a, struct bw_str content_type, struct bw_str *ret);
-/* Reads the whole body. BW_EPARTSYNTAX, or what one of the functions returned. window: size of the buffer
- * that is taken from the arena, at least MULTIPART_MIN_WINDOW. */
+/* Reads the whole body. BW_EPARTSYNTAX, or what one of the functions returned. window: size of
+ * the buffer that is taken from the arena, at least MULTIPART_MIN_WINDOW. */
 int multipart_scan(struct arena *a, struct bw_str boundary, size_t window,
                    const struct multipart_io *io);

@@ -7,7 +7,8 @@
  *    query of a forward ---> [p=2, p=1, r=3]     a list of its own per dispatch, made if asked for
  *    query of an include -->  ...                in it; the innermost one is what a servlet sees
  *
- * Owns: nothing; all is in the request's arena. Runs in: the request's fiber. Fails with: see params.h.
+ * Owns: nothing; all is in the request's arena. Runs in: the request's fiber. Fails with: see
+ * params.h.
  * Tests: tests/unit/gateway/params_test.c, tests/conformance (K, N). */
 #include "params.h"
 
@@ -96,8 +97,8 @@ static int add_body(struct bw_req *req, struct parameters *p)
 		return add_form(req, &p->list);
 	if (!mediatype_is(type, "multipart/form-data"))
 		return BW_OK;
-	/* Without the leave of a servlet, nobody writes files for it; a forward may lead to one that
-	 * gives it. */
+	/* Without the leave of a servlet, nobody writes files for it; a forward may lead to one
+	 * that gives it. */
 	p->lacks_fields = !req->upload;
 	return p->lacks_fields ? BW_OK : add_fields(req, &p->list);
 }
@@ -124,8 +125,8 @@ static const struct parameters *base_of(struct bw_req *req)
 
 /* ---- the queries of dispatchers ---- */
 
-/* What is seen inside the dispatch of q. As deep as dispatches are nested, each of which has far more on
- * the stack than this. */
+/* What is seen inside the dispatch of q. As deep as dispatches are nested, each of which has far
+ * more on the stack than this. */
 static const struct parameters *seen_in(struct bw_req *req, struct req_query *q)
 {
 	const struct parameters *outer;
@@ -205,8 +206,8 @@ static int by_place(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sorted, so that ten thousand names cost no more than they must: once to find the first of each, once
- * to put these back in order. */
+/* Sorted, so that ten thousand names cost no more than they must: once to find the first of
+ * each, once to put these back in order. */
 int params_names(struct bw_req *req, const struct bw_str **ret_names, size_t *ret_n)
 {
 	const struct bw_pair **sorted;

@@ -1,10 +1,11 @@
-/* The form encoding of the web (URL standard, "application/x-www-form-urlencoded parsing", made strict):
+/* The form encoding of the web (URL standard, "application/x-www-form-urlencoded parsing", made
+ * strict):
  *
  *    name=value & name & =value & & name=a%20b+c
  *
- * A piece without '=' is a name with an empty value; an empty piece is nothing. What browsers repair is
- * refused here: a client that cannot encode does not mean what it says. A NUL is refused as well, since
- * in C it would end the text for some who read it and not for others.
+ * A piece without '=' is a name with an empty value; an empty piece is nothing. What browsers
+ * repair is refused here: a client that cannot encode does not mean what it says. A NUL is refused
+ * as well, since in C it would end the text for some who read it and not for others.
  *
  * Owns: nothing. Runs in: anywhere. Fails with: BW_ESYNTAX, BW_EFORMSIZE.
  * Tests: tests/unit/gateway/params_test.c, tests/fuzz/urlform_parse.c. */

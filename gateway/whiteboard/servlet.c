@@ -62,7 +62,8 @@ static int not_allowed(const struct bw_servlet *t, struct bw_req *req)
 
 /* ---- TRACE ---- */
 
-/* What says who the client is, or is somebody else's business (Jakarta Servlet, HttpServlet.doTrace). */
+/* What says who the client is, or is somebody else's business (Jakarta Servlet,
+ * HttpServlet.doTrace). */
 static bool is_kept_back(struct bw_str name)
 {
 	static const char *const begins[] = { "authorization", "cookie", "forwarded", "x-forwarded",
@@ -135,8 +136,8 @@ static method_cb find_method(const struct bw_servlet *t, struct bw_str method, b
 
 /* ---- conditional requests ---- */
 
-/* RFC 9110 13.1.3: the date counts only without If-None-Match, of whose tags none but "*" can match, as we
- * have none; and only if it is a date. */
+/* RFC 9110 13.1.3: the date counts only without If-None-Match, of whose tags none but "*" can
+ * match, as we have none; and only if it is a date. */
 bool servlet_is_unchanged(const struct bw_req *req, int64_t modified_s, int64_t now_s)
 {
 	struct bw_str tags = request_header(req, "if-none-match");

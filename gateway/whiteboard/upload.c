@@ -1,8 +1,8 @@
 /* Multipart settings of a servlet: read from its properties, and held against the folder when it is
  * bound.
  *
- *    location absent, ""   the default folder: the context's attribute jakarta.servlet.context.tempdir,
- *                          else the server's own
+ *    location absent, ""   the default folder: the context's attribute
+ *                          jakarta.servlet.context.tempdir, else the server's own
  *    /somewhere            that folder, which must be there
  *    up                    <default>/up, made if it is not there
  *

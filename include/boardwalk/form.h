@@ -1,9 +1,9 @@
-/* form.h - what a request brings beside its path: header lines, parameters, cookies, parts. Included by
- * boardwalk.h.
+/* form.h - what a request brings beside its path: header lines, parameters, cookies, parts.
+ * Included by boardwalk.h.
  *
- * Lists belong to the request and live as long as it does. A client's mistake is an error of the call
- * that meets it: BW_ESYNTAX and BW_EPARTSYNTAX are answered with 400, BW_EFORMSIZE and BW_EPARTSIZE with
- * 413 when the servlet returns them. */
+ * Lists belong to the request and live as long as it does. A client's mistake is an error of the
+ * call that meets it: BW_ESYNTAX and BW_EPARTSYNTAX are answered with 400, BW_EFORMSIZE and
+ * BW_EPARTSIZE with 413 when the servlet returns them. */
 #pragma once
 #include <boardwalk/bundle.h>
 
@@ -34,8 +34,8 @@ static inline int bw_req_header_date(const struct bw_req *req, const char *name,
 	return bw_host->req_header_date(req, name, ret_ms);
 }
 
-/* scheme://authority/path as sent, without the query; absent if the client named no host. The authority
- * is the client's word: do not build links for others from it. */
+/* scheme://authority/path as sent, without the query; absent if the client named no host. The
+ * authority is the client's word: do not build links for others from it. */
 static inline struct bw_str bw_req_url(struct bw_req *req)
 {
 	return bw_host->req_url(req);
@@ -50,14 +50,15 @@ static inline size_t bw_req_attr_names(struct bw_req *req, const struct bw_str *
 /* ---- parameters ----
  *
  * Those of the query first, then those of the body of a POST, if it is
- * application/x-www-form-urlencoded, or multipart/form-data and the servlet takes that (its fields, not
- * its files); in order, decoded, repeated names kept (Jakarta Servlet 3.1). Inside a forward or include
- * the dispatcher's own query goes before all of these. Text is UTF-8 without NUL.
+ * application/x-www-form-urlencoded, or multipart/form-data and the servlet takes that (its fields,
+ * not its files); in order, decoded, repeated names kept (Jakarta Servlet 3.1). Inside a forward or
+ * include the dispatcher's own query goes before all of these. Text is UTF-8 without NUL.
  *
- * All: BW_ESYNTAX (a broken escape, no UTF-8, a NUL, a name above 1 KiB), BW_EFORMSIZE (too many, or a
- * form that is too large: settings gateway.max_parameters and gateway.max_form), BW_EPARTSYNTAX,
- * BW_EPARTSIZE, BW_EGONE, BW_ETIME, BW_EBUSY and BW_EIO for a multipart body. An error stays: the next
- * call returns it too. (waits) for a multipart body whose files go to the disk. */
+ * All: BW_ESYNTAX (a broken escape, no UTF-8, a NUL, a name above 1 KiB), BW_EFORMSIZE (too
+ * many, or a form that is too large: settings gateway.max_parameters and gateway.max_form),
+ * BW_EPARTSYNTAX, BW_EPARTSIZE, BW_EGONE, BW_ETIME, BW_EBUSY and BW_EIO for a multipart body. An
+ * error stays: the next call returns it too. (waits) for a multipart body whose files go to the
+ * disk. */
 
 /* The first value, absent if there is none. */
 static inline int bw_req_param(struct bw_req *req, const char *name, struct bw_str *ret_value)
@@ -88,8 +89,8 @@ static inline int bw_req_params(struct bw_req *req, const struct bw_pair **ret_p
 
 /* ---- cookies ---- */
 
-/* The value of the first cookie of that name (case counts), absent if there is none. BW_ESYNTAX: what
- * the client sent is no list of name=value (RFC 6265 4.2.1), or has controls in it. */
+/* The value of the first cookie of that name (case counts), absent if there is none. BW_ESYNTAX:
+ * what the client sent is no list of name=value (RFC 6265 4.2.1), or has controls in it. */
 static inline int bw_req_cookie(struct bw_req *req, const char *name, struct bw_str *ret_value)
 {
 	return bw_host->req_cookie(req, name, ret_value);
@@ -102,8 +103,9 @@ static inline int bw_req_cookies(struct bw_req *req, const struct bw_pair **ret_
 	return bw_host->req_cookies(req, ret_cookies, ret_n);
 }
 
-/* A cookie with the defaults: for this session of the browser, for the folder of the request's path, not
- * for scripts, not sent along with requests that other sites cause. Change what should differ. */
+/* A cookie with the defaults: for this session of the browser, for the folder of the request's
+ * path, not for scripts, not sent along with requests that other sites cause. Change what should
+ * differ. */
 static inline struct bw_cookie bw_cookie(const char *name, struct bw_str value)
 {
 	return (struct bw_cookie){ .size = sizeof(struct bw_cookie),
@@ -114,12 +116,12 @@ static inline struct bw_cookie bw_cookie(const char *name, struct bw_str value)
 		                   .same_site = BW_SAME_SITE_LAX };
 }
 
-/* Adds a Set-Cookie header; everything is copied. Secure is set by itself if the request came over
- * https. BW_EINVAL, and nothing is added: the name is no token, value, path or domain has what RFC 6265
- * 4.1.1 does not allow there (blanks, commas, ';', '\', controls, octets above 127), name and value have
- * more than 4,096 octets, or clients would not keep it: SameSite=None or a name that begins with
- * __Secure- without Secure, __Host- without Secure and the path "/" or with a domain. BW_ESTATE once
- * committed. */
+/* Adds a Set-Cookie header; everything is copied. Secure is set by itself if the request came
+ * over https. BW_EINVAL, and nothing is added: the name is no token, value, path or domain has
+ * what RFC 6265 4.1.1 does not allow there (blanks, commas, ';', '\', controls, octets above
+ * 127), name and value have more than 4,096 octets, or clients would not keep it: SameSite=None
+ * or a name that begins with __Secure- without Secure, __Host- without Secure and the path "/"
+ * or with a domain. BW_ESTATE once committed. */
 static inline int bw_res_add_cookie(struct bw_req *req, const struct bw_cookie *cookie)
 {
 	return bw_host->res_add_cookie(req, cookie);
@@ -129,10 +131,10 @@ static inline int bw_res_add_cookie(struct bw_req *req, const struct bw_cookie *
  *
  * The body is taken apart when the parts, or the parameters, are first asked for. */
 
-/* All parts, in order. BW_ESTATE: the servlet does not take multipart bodies. BW_ESERVLET: the body is
- * none. BW_EPARTSYNTAX: it is malformed. BW_EPARTSIZE: it is over one of the servlet's limits.
- * BW_EFORMSIZE: its fields together are larger than gateway.max_form. BW_EIO, BW_EBUSY: the folder for
- * files failed, or is full. An error stays. (waits) */
+/* All parts, in order. BW_ESTATE: the servlet does not take multipart bodies. BW_ESERVLET: the
+ * body is none. BW_EPARTSYNTAX: it is malformed. BW_EPARTSIZE: it is over one of the servlet's
+ * limits. BW_EFORMSIZE: its fields together are larger than gateway.max_form. BW_EIO, BW_EBUSY:
+ * the folder for files failed, or is full. An error stays. (waits) */
 static inline int bw_req_parts(struct bw_req *req, struct bw_part *const **ret_parts, size_t *ret_n)
 {
 	return bw_host->req_parts(req, ret_parts, ret_n);
@@ -167,8 +169,8 @@ static inline uint64_t bw_part_size(const struct bw_part *part)
 	return bw_host->part_size(part);
 }
 
-/* Copies up to n octets from offset; *ret_n is 0 at the end. BW_EGONE, BW_ETIME; BW_EIO, BW_EBUSY for a
- * part on the disk. (waits) for such a one. */
+/* Copies up to n octets from offset; *ret_n is 0 at the end. BW_EGONE, BW_ETIME; BW_EIO,
+ * BW_EBUSY for a part on the disk. (waits) for such a one. */
 static inline int bw_part_read(struct bw_part *part, uint64_t offset, void *buf, size_t n,
                                size_t *ret_n)
 {

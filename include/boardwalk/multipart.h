@@ -1,9 +1,9 @@
-/* multipart.h - the parts of a multipart/form-data body (RFC 7578): files and fields. The calls are in
- * form.h.
+/* multipart.h - the parts of a multipart/form-data body (RFC 7578): files and fields. The calls are
+ * in form.h.
  *
- * A servlet that takes them says so with the first of the properties below; the others limit them, and
- * name the folder for what is not kept in memory. Whatever lies there has no name, and is gone with the
- * request. */
+ * A servlet that takes them says so with the first of the properties below; the others limit
+ * them, and name the folder for what is not kept in memory. Whatever lies there has no name, and
+ * is gone with the request. */
 #pragma once
 #include <boardwalk/types.h>
 

@@ -4,8 +4,8 @@
  *    Sunday, 06-Nov-94 08:49:37 GMT    RFC 850
  *    Sun Nov  6 08:49:37 1994          asctime
  *
- * They are fixed but for the length of the day's name, so each is read by a picture of it. The name of
- * the day must be one, but need not be the right one: it says nothing that the rest does not.
+ * They are fixed but for the length of the day's name, so each is read by a picture of it. The name
+ * of the day must be one, but need not be the right one: it says nothing that the rest does not.
  *
  * Runs in: anywhere, keeps nothing; no locale and no time zone is asked. Fails with: false.
  * Tests: tests/unit/base/httpdate_test.c. */
@@ -88,9 +88,9 @@ static bool month(const char *p, int *ret)
 	return false;
 }
 
-/* Takes text apart along a picture: each letter stands for one octet of a field, all other octets for
- * themselves. In the picture fields have their full length, so a run is read at its first letter;
- * 'e' is a day that may have a blank in place of its first digit. */
+/* Takes text apart along a picture: each letter stands for one octet of a field, all other
+ * octets for themselves. In the picture fields have their full length, so a run is read at its
+ * first letter; 'e' is a day that may have a blank in place of its first digit. */
 static bool take_apart(const char *p, size_t n, const char *picture, struct fields *f)
 {
 	if (n != strlen(picture))
@@ -122,7 +122,8 @@ static bool take_apart(const char *p, size_t n, const char *picture, struct fiel
 	return true;
 }
 
-/* Does text begin with the name of a day, whole or as its first three letters? Its length; 0: no. */
+/* Does text begin with the name of a day, whole or as its first three letters? Its length; 0:
+ * no. */
 static size_t day_name(const char *p, size_t n, bool whole)
 {
 	for (size_t i = 0; i < 7; i++) {
@@ -160,8 +161,8 @@ static bool is_day(const struct fields *f)
 	return f->month != 2 || f->day < 29 || leap;
 }
 
-/* RFC 9110 5.6.7: what appears to be more than 50 years in the future is the last year of the past that
- * ends in these digits. */
+/* RFC 9110 5.6.7: what appears to be more than 50 years in the future is the last year of the
+ * past that ends in these digits. */
 static int whole_year(int two, int64_t now_s)
 {
 	struct fields now;

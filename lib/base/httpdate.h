@@ -10,6 +10,6 @@
  * nearest there is. */
 void httpdate_write(int64_t seconds, char out[HTTPDATE_SIZE]);
 
-/* Reads any of the three forms. now_s decides what century a year of two digits is in: one that would
- * be more than 50 years ahead is in the past. False: no date; *ret_seconds is untouched. */
+/* Reads any of the three forms. now_s decides what century a year of two digits is in: one that
+ * would be more than 50 years ahead is in the past. False: no date; *ret_seconds is untouched. */
 bool httpdate_read(const char *p, size_t n, int64_t now_s, int64_t *ret_seconds);

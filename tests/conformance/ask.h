@@ -1,5 +1,5 @@
-/* ask.h - a request as a row writes it, read for whoever sends it: world.c into a struct, gateway.c onto a
- * connection. */
+/* ask.h - a request as a row writes it, read for whoever sends it: world.c into a struct,
+ * gateway.c onto a connection. */
 #pragma once
 #include "world.h"
 
@@ -12,6 +12,6 @@ struct ask {
 	size_t         n_body;
 };
 
-/* "[METHOD] target [HTTP/1.0] Name:value body="..." part=name:file:content": see README.md. Ends the
- * program with status 2 on one that cannot be read. */
+/* "[METHOD] target [HTTP/1.0] Name:value body="..." part=name:file:content": see README.md. Ends
+ * the program with status 2 on one that cannot be read. */
 struct ask ask_read(const char *text);

@@ -1,7 +1,9 @@
 /* Words of a script about what a request brings:
  *
- *   params           writes all parameters: "p=2&p=1"      param(p)    writes its values: "2,1", or "none"
- *   cookie(N)        writes its value, or "none"           setCookie(N,v)   with the defaults
+ *   params           writes all parameters: "p=2&p=1"
+ *   param(p)         writes its values: "2,1", or "none"
+ *   cookie(N)        writes its value, or "none"
+ *   setCookie(N,v)   with the defaults
  *   parts            writes all parts: "f(x.txt,5)=hello;t=val;"
  *   sizes            "f(x.bin,100000);" if each has one octet as often as that
  *

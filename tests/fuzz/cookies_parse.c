@@ -1,6 +1,6 @@
-/* Fuzz target: gateway/cookies.c. The input is a Cookie header's value. What is accepted keeps to the
- * rules: names are tokens, values have no control and no ';', and written one behind the other they are
- * read again as the same list. */
+/* Fuzz target: gateway/cookies.c. The input is a Cookie header's value. What is accepted keeps
+ * to the rules: names are tokens, values have no control and no ';', and written one behind the
+ * other they are read again as the same list. */
 #include <cookies.h>
 #include <request.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Fuzz target: lib/base/httpdate.c. The input is a date as a client might send it. One that is accepted can be
- * written, and what was written is read as the same second, whatever the time of day here. */
+/* Fuzz target: lib/base/httpdate.c. The input is a date as a client might send it. One that is
+ * accepted can be written, and what was written is read as the same second, whatever the time of
+ * day here. */
 #include <base/httpdate.h>
 #include <stdlib.h>
 #include <string.h>

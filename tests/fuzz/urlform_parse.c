@@ -1,5 +1,5 @@
-/* Fuzz target: gateway/urlform.c. The input is a query or a form. What is accepted is UTF-8 without NUL,
- * keeps to the limits, and encoded again is read as the same list. */
+/* Fuzz target: gateway/urlform.c. The input is a query or a form. What is accepted is UTF-8
+ * without NUL, keeps to the limits, and encoded again is read as the same list. */
 #include <base/utf8.h>
 #include <boardwalk/err.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* gateway/multipart_scan.c: what is a multipart body and what is not, whatever pieces it comes in. */
+/* gateway/multipart_scan.c: what is a multipart body and what is not, whatever pieces it comes
+ * in. */
 #include "gateway/multipart_scan.c"
 
 #include <criterion/criterion.h>

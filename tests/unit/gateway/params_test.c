@@ -1,5 +1,5 @@
-/* gateway/params.c and urlform.c: which parameters a request has, in what order, and which it may not
- * have. */
+/* gateway/params.c and urlform.c: which parameters a request has, in what order, and which it
+ * may not have. */
 #include "gateway/params.c"
 
 #include "offload.h"
@@ -211,8 +211,9 @@ Test(params, of_dispatchers_come_first_and_end_with_them)
 Test(params, fields_are_there_as_soon_as_a_servlet_takes_them)
 {
 	static const struct upload all = { -1, -1, -1, 100, "/nowhere" };
-	struct bw_req             *req = request(
-			    "POST", "p=0", "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n1\r\n--b--");
+	static const char          body[] =
+		"--b\r\nContent-Disposition: form-data; name=q\r\n\r\n1\r\n--b--";
+	struct bw_req   *req = request("POST", "p=0", body);
 	struct req_query extra = { .query = BW_STR("x") };
 
 	form.value = BW_STR("multipart/form-data; boundary=b");
