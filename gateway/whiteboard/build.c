@@ -74,6 +74,7 @@ static void fail(struct build *b, enum reading_kind kind, const struct reading *
 	f->context_id = b->c ? b->c->context->reading->id : 0;
 	f->items = arena_alloc(&s->arena, (n + 1) * sizeof(*f->items));
 	sign(b, ((uint64_t)r->id << 16) ^ ((uint64_t)kind << 8) ^ code);
+	sign(b, (uintptr_t)r); /* another reading has other properties to show */
 	sign(b, (uint64_t)f->context_id);
 	for (size_t i = 0; i < n; i++) {
 		f->items[i] =

@@ -57,7 +57,7 @@ struct snapshot_servlet {
 	size_t                         n_patterns;
 	bool                           async;                /* servlet.asyncSupported */
 	struct snapshot_chain          chains[BW_ERROR + 1]; /* by enum bw_dispatcher */
-	const struct upload           *upload;   /* NULL: takes no multipart bodies */
+	const struct upload           *upload;               /* NULL: takes no multipart bodies */
 };
 
 struct snapshot_pattern {
@@ -76,6 +76,7 @@ struct snapshot_context {
 	struct bw_context       *context;
 	struct bw_str            path;     /* "" for a context at / */
 	bool                     is_empty; /* no pattern at all */
+	unsigned                 listens;  /* enum listens: what a request has to tell listeners */
 	struct match_table       table;
 	struct snapshot_filter **filters; /* in ranking order */
 	size_t                   n_filters;
@@ -90,7 +91,6 @@ struct snapshot_context {
 	size_t                      n_error_names;
 	struct snapshot_listener   *listeners; /* in ranking order */
 	size_t                      n_listeners;
-	unsigned                    listens; /* enum listens: what a request has to tell them */
 };
 
 /* Why something a service offers is not active. */
