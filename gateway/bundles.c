@@ -156,12 +156,23 @@ static const char *check_row(struct bw_bundle *b)
 	               : "has another symbolic name than it was installed under";
 }
 
+static void start_row(struct bw_bundle *b)
+{
+	const char *reason = check_row(b);
+
+	if (reason) {
+		refuse(b, reason);
+		return;
+	}
+	generation_describe(b, b->descriptor->version, b->descriptor->build);
+	start(b);
+}
+
 static void load_row(const struct bundle_row *row)
 {
 	struct bundle_entry *e = entries_get(row->name);
 	bool                 active = row->state == BUNDLE_ACTIVE;
 	struct bw_bundle    *b;
-	const char          *reason;
 
 	if (e->current) {
 		log_error(0, "bundle %s is listed twice", row->name);
@@ -169,21 +180,16 @@ static void load_row(const struct bundle_row *row)
 	}
 	b = generation_new(e, row->generation, active ? row->file : NULL);
 	e->current = b;
-	if (!active) {
-		b->state = row->state;
+	b->state = row->state;
+	if (active)
+		start_row(b);
+	else
 		b->failure = row->reason ? xstrdup(row->reason) : NULL;
-		b->life = LIFE_SERVING;
-		if (row->footprint && !footprint_register(registry, b, row->footprint))
-			log_error(0, "bundle %s: its footprint cannot be read", row->name);
+	if (b->state == BUNDLE_ACTIVE)
 		return;
-	}
-	reason = check_row(b);
-	if (reason) {
-		refuse(b, reason);
-		return;
-	}
-	generation_describe(b, b->descriptor->version, b->descriptor->build);
-	start(b);
+	b->life = LIFE_SERVING;
+	if (row->footprint && !footprint_register(registry, b, row->footprint))
+		log_error(0, "bundle %s: its footprint cannot be read", row->name);
 }
 
 void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms)

@@ -71,7 +71,7 @@ struct bundle_row {
 	uint64_t          generation;
 	enum bundle_state state;
 	const char       *reason;    /* REFUSED: why */
-	const char       *footprint; /* not ACTIVE: for the stand-ins; NULL: not known */
+	const char       *footprint; /* for the stand-ins, if it does not run; NULL: not known */
 };
 
 struct bundle_list {

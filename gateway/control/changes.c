@@ -546,7 +546,7 @@ struct bundle_list changes_list(const struct changes *c)
 			                                 : BUNDLE_ACTIVE,
 			.reason = from->refused,
 			.file = active ? store_file(c->folder, from->name, from->generation) : NULL,
-			.footprint = active ? NULL : store_footprint(c->folder, from->name),
+			.footprint = store_footprint(c->folder, from->name),
 		};
 	}
 	return (struct bundle_list){ rows, c->n };

@@ -533,6 +533,36 @@ Test(generations, a_worker_is_told_what_is_installed)
 	end();
 }
 
+/* After an upgrade, say, that changed the ABI: what was installed cannot be started any more. */
+Test(generations, what_cannot_be_started_is_stood_in_for)
+{
+	static const char *const words[] = { NULL, "n=2 start=fail" };
+	struct conf_list         none = { NULL, 0 };
+	struct buf               footprint;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	buf_init(&footprint);
+	cr_assert(bundles_footprint("test.generation", &footprint));
+	buf_append(&footprint, "", 1);
+	run(BUNDLE_UNINSTALL, NULL);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		struct bundle_row row = { .name = "test.generation", .generation = ++number };
+
+		row.file = words[i] ? file_of(&generation, words[i]) : "/nowhere.so";
+		row.footprint = (const char *)buf_data(&footprint);
+		bundles_load(&none, &(struct bundle_list){ &row, 1 });
+		cr_assert(eq(int, ask("/gen"), 503));
+		cr_assert(described(words[i] ? "failed to start" : "cannot be read"));
+		run(BUNDLE_UPDATE, "n=3");
+		cr_assert_str_eq(body_of("/gen"), "3");
+		run(BUNDLE_UNINSTALL, NULL);
+		cr_assert(eq(sz, count_mapped(), 0));
+	}
+	buf_done(&footprint);
+	end();
+}
+
 Test(generations, a_footprint_that_is_none_is_refused)
 {
 	static const char *const texts[] = {
