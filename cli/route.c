@@ -6,7 +6,8 @@
  *   not by
  *     servlet old of acme.old, "/cart/(star)" in shop: acme.shop:cart has this pattern: it is ...
  *
- * Owns: nothing. Runs in: the command `ctl`. Fails with: nothing; a member that is missing is left out.
+ * Owns: nothing. Runs in: the command `ctl`. Fails with: nothing; a member that is missing is left
+ * out.
  * Tests: tests/unit/cli/route_test.c. */
 #include "route.h"
 

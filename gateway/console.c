@@ -1,10 +1,11 @@
-/* console.c - what an administrator may look at on the management listener: the whiteboard's records.
+/* console.c - what an administrator may look at on the management listener: the whiteboard.
  *
  *    who asks    the same authenticator as everywhere; the guest is asked for credentials
- *    who may     whoever may read CONSOLE_RESOURCE in the repository: admin, and the groups that the
- *                operator gave that right to with a line of repoinit
+ *    who may     whoever may read CONSOLE_RESOURCE in the repository: admin, and those whom the
+ *                operator gave that right with a line of repoinit
  *
- * Owns: nothing. Runs in: a request's fiber; waits for auth and repo. Fails with: 401, 403, 503, 504.
+ * Owns: nothing. Runs in: a request's fiber; waits for auth and repo. Fails with: 401, 403, 503,
+ * 504.
  * Tests: tests/unit/engine/console_test.c, tests/system/console_test.c. */
 #include "console.h"
 

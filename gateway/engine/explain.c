@@ -1,5 +1,6 @@
-/* What the engine would do with a path, as far as that is known without asking repo: a servlet mounted at the
- * path, or at what is left of it when it is cut at its dots, answers; all else depends on content.
+/* What the engine would do with a path, as far as that is known without asking repo: a servlet
+ * mounted at the path, or at what is left of it when it is cut at its dots, answers; all else
+ * depends on content.
  *
  * Owns: nothing. Runs in: the worker's thread, without a pause. Fails with: nothing.
  * Tests: tests/unit/engine/engine_test.c. */
@@ -12,7 +13,7 @@
 
 #define AT_PATH   "the servlet mounted at this very path answers, whatever is stored there"
 #define AT_PREFIX "the mounted servlet answers, unless a longer path of this one is stored"
-#define BY_TYPE   "the type of the resource, its super types, selectors, extension and method decide"
+#define BY_TYPE   "the resource's type, its super types, selectors, extension and method decide"
 
 static struct mount_servlet *mounted_at(struct bw_str path)
 {

@@ -1,5 +1,5 @@
-/* The runtime's record as JSON (RuntimeDTO of OSGi 140.9): this server, what is active in each context,
- * and what failed.
+/* The runtime's record as JSON (RuntimeDTO of OSGi 140.9): this server, what is active in each
+ * context, and what failed.
  *
  * Owns: nothing. Runs in: the worker's thread, without a pause. Fails with: nothing.
  * Tests: tests/unit/whiteboard/inspect_test.c, tests/conformance (O). */

@@ -1,8 +1,8 @@
-/* inspect.h - looking inside: the whiteboard's records, and who would answer a request (OSGi 140.9).
+/* inspect.h - looking inside (OSGi 140.9): the whiteboard's records, and who would answer what.
  *
  * Both are written from one snapshot, the current one, and refer to nothing afterwards. Records and
- * fields have OSGi's names (RuntimeDTO, ServletDTO ...); a failed one has the name of its code, too, and
- * each that comes from a service the bundle's name. */
+ * fields have OSGi's names (RuntimeDTO, ServletDTO ...); a failed one has the name of its code,
+ * too, and each that comes from a service the bundle's name. */
 #pragma once
 #include <base/buf.h>
 #include <boardwalk/types.h>
@@ -12,10 +12,11 @@ struct json_out;
 
 /* Everything: RuntimeDTO. */
 void inspect_whiteboard(struct buf *json);
-/* Who would answer that method and target (as in a request line), what would run, and why each other
- * candidate would not: RequestInfoDTO and more. BW_EINVAL: the target is none; the object says 400. */
+/* Who would answer that method and target (as in a request line), what would run, and why each
+ * other candidate would not: RequestInfoDTO and more. BW_EINVAL: the target is none; the object
+ * says 400. */
 int inspect_route(const char *method, const char *target, struct buf *json);
-/* Of a servlet that is a way of its own (the engine): adds members to the open object of a route that leads
- * to it. type NULL: no more. */
+/* Of a servlet that is a way of its own (the engine): adds members to the open object of a route
+ * that leads to it. type NULL: no more. */
 void inspect_on_route(const struct bw_servlet *type,
                       void (*explain)(struct json_out *j, struct bw_str path));

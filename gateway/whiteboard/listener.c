@@ -1,7 +1,7 @@
 /* Listeners: telling those who are bound to a context what happens in it.
  *
- * Owns: each context's list of listeners, which refers to their bindings without holding them, and the
- * bindings that outlive their snapshot until the last servlet of a leaving context has ended.
+ * Owns: each context's list of listeners, which refers to their bindings without holding them, and
+ * the bindings that outlive their snapshot until the last servlet of a leaving context has ended.
  * Runs in: the worker's thread; request events on the request's fiber. Calls bundle code, which may
  * register services, and so change the lists that are walked: what is walked is a copy.
  * Fails with: nothing. Logs: the errors that listeners return.

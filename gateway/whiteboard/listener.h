@@ -1,8 +1,9 @@
 /* listener.h - who hears of contexts, requests, sessions and attributes (OSGi 140.8).
  *
  * A listener in a context is a binding like a servlet's; context-initialized is its init and
- * context-destroyed its destroy. Requests call the listeners of their own snapshot; everything else,
- * which may happen without a request, calls those that are bound to the context at that time. */
+ * context-destroyed its destroy. Requests call the listeners of their own snapshot; everything
+ * else, which may happen without a request, calls those that are bound to the context at that
+ * time. */
 #pragma once
 #include "binding.h"
 
@@ -32,8 +33,9 @@ const char *listener_interface(size_t i);
 
 void listener_attach(struct binding *b);
 void listener_detach(struct binding *b);
-/* The last reference to b has gone. True: its context is going too and still has servlets or filters at
- * work, so b stays until listener_client_gone(context) is called for the last of them. */
+/* The last reference to b has gone. True: its context is going too and still has servlets or
+ * filters at work, so b stays until listener_client_gone(context) is called for the last of
+ * them. */
 bool listener_outlives(struct binding *b);
 void listener_client_gone(struct bw_context *c);
 /* Their order has changed. */

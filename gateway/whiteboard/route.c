@@ -1,6 +1,6 @@
 /* Who would answer a request, what would run for it, and why each other candidate would not: OSGi's
- * RequestInfoDTO (140.9), with the reasons. It takes the way of a request through the same snapshot and
- * the same functions, so that what it says is what happens.
+ * RequestInfoDTO (140.9), with the reasons. It takes the way of a request through the same snapshot
+ * and the same functions, so that what it says is what happens.
  *
  * Owns: nothing. Runs in: the worker's thread, without a pause. Fails with: BW_EINVAL.
  * Tests: tests/unit/whiteboard/inspect_test.c, tests/conformance (O). */
@@ -145,8 +145,8 @@ static const char *why_context(const struct route *r, const struct snapshot_cont
 	                    why_ranked(r, w, l));
 }
 
-/* In the order of search: contexts that have nothing for the path, the one that answers, and those that
- * are not asked any more. */
+/* In the order of search: contexts that have nothing for the path, the one that answers, and those
+ * that are not asked any more. */
 static void put_active_losers(const struct route *r)
 {
 	bool passed = false;

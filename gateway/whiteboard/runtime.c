@@ -1,4 +1,4 @@
-/* The runtime service's properties. It is the whiteboard's own and not in the registry, so its id is 0.
+/* The runtime service's properties. It is the whiteboard's own, not in the registry: its id is 0.
  *
  * Owns: the endpoint's text. Runs in: the worker's thread. Fails with: nothing.
  * Tests: tests/unit/whiteboard/inspect_test.c, tests/conformance (E44, O). */
@@ -33,8 +33,8 @@ void runtime_init(const char *listen)
 	if (!colon)
 		return;
 	port = atoi(colon + 1);
-	/* Of a port that the kernel chooses, and of the names that lead to a listener on all addresses,
-	 * nothing is known. */
+	/* Of a port that the kernel chooses, and of the names that lead to a listener on all
+	 * addresses, nothing is known. */
 	if (port != 0 && listen[0] != '*' && listen[0] != ':')
 		endpoints[1] = xasprintf("http://%s/", listen);
 }

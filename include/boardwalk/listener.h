@@ -1,8 +1,9 @@
 /* listener.h - who is told of contexts, requests, sessions and their attributes.
  *
- * One table serves all seven listener interfaces. Which of them count is said by the interface names
- * of the registration (bw_register_many); a NULL entry is not interested. The service needs the
- * property BW_LISTENER = true and chooses its contexts with BW_CONTEXT_SELECT, as a servlet does.
+ * One table serves all seven listener interfaces. Which of them count is said by the interface
+ * names of the registration (bw_register_many); a NULL entry is not interested. The service needs
+ * the property BW_LISTENER = true and chooses its contexts with BW_CONTEXT_SELECT, as a servlet
+ * does.
  *
  * Listeners are called in ranking order. An error that one returns is logged; the others are still
  * called, and what they are told of goes on. Arguments are borrowed for the call. Those that are
@@ -27,8 +28,9 @@ struct bw_value; /* value.h */
 struct bw_listener {
 	size_t size; /* = sizeof(struct bw_listener) */
 
-	/* BW_CONTEXT_LISTENER. Initialized: before any servlet or filter of the context is, or at once
-	 * for a listener that comes later. Destroyed: after all of them were, or when the listener goes. */
+	/* BW_CONTEXT_LISTENER. Initialized: before any servlet or filter of the context is, or at
+	 * once for a listener that comes later. Destroyed: after all of them were, or when the
+	 * listener goes. */
 	int (*context_initialized)(void *self, struct bw_context *context);
 	int (*context_destroyed)(void *self, struct bw_context *context);
 
@@ -40,13 +42,14 @@ struct bw_listener {
 	int (*context_attribute_removed)(void *self, struct bw_context *context,
 	                                 const char *name, const struct bw_value *old);
 
-	/* BW_REQUEST_LISTENER. Once for each request of a client that a servlet or resource of the context
-	 * takes: before the helper's handle_security, and after everything, error page included. */
+	/* BW_REQUEST_LISTENER. Once for each request of a client that a servlet or resource of the
+	 * context takes: before the helper's handle_security, and after everything, error page
+	 * included. */
 	int (*request_initialized)(void *self, struct bw_req *req);
 	int (*request_destroyed)(void *self, struct bw_req *req);
 
-	/* BW_REQUEST_ATTRIBUTE_LISTENER. What the server sets itself (error, forward, include) is not
-	 * told. Replaced and removed are given the old value. */
+	/* BW_REQUEST_ATTRIBUTE_LISTENER. What the server sets itself (error, forward, include) is
+	 * not told. Replaced and removed are given the old value. */
 	int (*request_attribute_added)(void *self, struct bw_req *req, const char *name,
 	                               struct bw_str value);
 	int (*request_attribute_replaced)(void *self, struct bw_req *req, const char *name,

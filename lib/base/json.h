@@ -1,5 +1,6 @@
-/* json.h - writes JSON (RFC 8259) into a buffer, in the order in which it is told. It puts the commas and
- * escapes text; that each key has a value and each bracket its end is the caller's to see to. */
+/* json.h - writes JSON (RFC 8259) into a buffer, in the order in which it is told. It puts the
+ * commas and escapes text; that each key has a value and each bracket its end is the caller's to
+ * see to. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

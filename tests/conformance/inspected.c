@@ -8,10 +8,11 @@
  *                               route(POST /a,status)=405
  *   routed(/a)=A                who would answer; routed(/a)=- nobody
  *   chain(/a)=[f, g]            the filters that would run
- *   keep                        remembers what is shown; kept(A,LIST,PATH) is record() of what is remembered
+ *   keep                        remembers what is shown: kept(A,LIST,PATH) is its record()
  *
- * A PATH is members and indices with / between them. Values are written as in rows: - is null or nothing,
- * "" empty, [a, b], {k: v}; @A is the id of A. builtin is the built-in context. Tests: every row file. */
+ * A PATH is members and indices with / between them. Values are written as in rows: - is null or
+ * nothing, "" empty, [a, b], {k: v}; @A is the id of A. builtin is the built-in context. Tests:
+ * every row file. */
 #include "inspected.h"
 
 #include "world.h"

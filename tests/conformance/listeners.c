@@ -3,9 +3,9 @@
  *   L A: context request rank=5     the words name interfaces: context, contextAttr, request,
  *                                   requestAttr, session, sessionAttr, sessionId
  *
- * A context's beginning and end are in log: as init A, destroy A. Everything else is in calls: as A in, A out
- * of a request, A added k=1, A replaced k=1, A removed k=1 of an attribute, with the value that was told,
- * and A created, A destroyed, A changed of a session.
+ * A context's beginning and end are in log: as init A, destroy A. Everything else is in calls: as A
+ * in, A out of a request, A added k=1, A replaced k=1, A removed k=1 of an attribute, with the
+ * value that was told, and A created, A destroyed, A changed of a session.
  *
  *   setattr(k,v)   sets an attribute of the request, removes it if v is -
  *   ctxattr(k,v)   the same of the context

@@ -1,5 +1,5 @@
-/* /system/console of the management listener, and `boardwalk ctl`: who may look, and that both show what
- * runs. */
+/* /system/console of the management listener, and `boardwalk ctl`: who may look, and that both show
+ * what runs. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* lib/base/json.c: brackets and commas, and that whatever octets a string has, what comes out is JSON. */
+/* lib/base/json.c: brackets and commas, and that whatever octets a string has, what comes out is
+ * JSON. */
 #include <base/json.c>
 
 #include <criterion/criterion.h>

@@ -416,7 +416,7 @@ Test(engine, explains_what_it_would_do_with_a_path)
 	expect_route("/bin/x.a.html",
 	             "\"path\":\"/bin/x\",\"note\":\"the mounted servlet answers, unless");
 	expect_route("/bin/y.html",
-	             "\"engine\":{\"servlet\":null,\"path\":null,\"note\":\"the type of");
+	             "\"engine\":{\"servlet\":null,\"path\":null,\"note\":\"the resource's type");
 	registry_unregister(s);
 	expect_route("/bin/x", "\"engine\":{\"servlet\":null");
 }

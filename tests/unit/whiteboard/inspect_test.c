@@ -1,5 +1,5 @@
-/* gateway/whiteboard/inspect.c, records.c, failures.c, route.c: what they write is JSON with OSGi's names, it is true
- * of the snapshot, and route.c gives a reason for each who lost. */
+/* gateway/whiteboard/inspect.c, records.c, failures.c, route.c: what they write is JSON with OSGi's
+ * names, it is true of the snapshot, and route.c gives a reason for each who lost. */
 #include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/runtime.h>
 #include <gateway/whiteboard/snapshot.h>
@@ -372,8 +372,7 @@ static void expect_other(json_t *j, const char *name, const char *code, const ch
 	size_t  i;
 	json_t *other;
 
-	json_array_foreach(json_object_get(j, "others"), i, other)
-	{
+	json_array_foreach (json_object_get(j, "others"), i, other) {
 		const char *got = json_string_value(json_object_get(other, "reason"));
 		const char *who = json_string_value(json_object_get(other, "name"));
 

@@ -1,5 +1,6 @@
-/* gateway/whiteboard/listener.c: what needs no request. Who hears, in which order, and until when; that one
- * which fails, or goes away while it is told, disturbs none of the others. Requests are in the J rows. */
+/* gateway/whiteboard/listener.c: what needs no request. Who hears, in which order, and until when;
+ * that one which fails, or goes away while it is told, disturbs none of the others. Requests are in
+ * the J rows. */
 #include <gateway/whiteboard/listener.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/whiteboard.h>
