@@ -15,103 +15,16 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <repoinit/repoinit.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "database.h"
-#include "descriptor.h"
 #include "repoinit.h"
 #include "speak.h"
-
-#define MAX_BUNDLE (256u << 20) /* octets of a file */
-
-/* ---- files ------------------------------------------------------------------------------------- */
-
-static bool read_image(struct bundle_file *f)
-{
-	int         fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	size_t      have = 0;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		complain_errno("%s", f->path);
-	} else if (!S_ISREG(st.st_mode) || st.st_size > MAX_BUNDLE) {
-		complain("%s: is no regular file of at most %u MiB", f->path, MAX_BUNDLE >> 20);
-	} else {
-		f->n = (size_t)st.st_size;
-		f->image = xmalloc(f->n + 1);
-		while (have < f->n) {
-			ssize_t n = read(fd, (char *)f->image + have, f->n - have);
-
-			if (n <= 0 && !(n < 0 && errno == EINTR))
-				break;
-			have += n > 0 ? (size_t)n : 0;
-		}
-		if (have < f->n)
-			complain("%s: could not be read as a whole", f->path);
-	}
-	if (fd >= 0)
-		close(fd);
-	return f->image != NULL && have == f->n;
-}
-
-bool bundle_file_read(struct bundle_file *ret, const char *path)
-{
-	unsigned char     hash[crypto_hash_sha256_BYTES];
-	struct descriptor d;
-	const char       *reason;
-
-	*ret = (struct bundle_file){ .path = path };
-	if (!read_image(ret))
-		return false;
-	reason = descriptor_read(ret->image, ret->n, &d);
-	if (reason != NULL)
-		return complain("%s: it %s", path, reason);
-	ret->name = d.name;
-	ret->version = d.version;
-	crypto_hash_sha256(hash, ret->image, ret->n);
-	sodium_bin2hex(ret->sha256, sizeof(ret->sha256), hash, sizeof(hash));
-	return true;
-}
-
-void bundle_file_done(struct bundle_file *f)
-{
-	free(f->image);
-	*f = (struct bundle_file){ 0 };
-}
-
-/* Under a name that was never there: O_EXCL would say so. */
-static bool put_file(const char *path, const void *image, size_t n)
-{
-	int  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	bool done;
-
-	if (fd < 0)
-		return complain_errno("%s", path);
-	done = write(fd, image, n) == (ssize_t)n && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
-	if (!done) {
-		complain_errno("%s", path);
-		unlink(path);
-	}
-	close(fd);
-	return done;
-}
-
-/* A started bundle is a new file even if the octets are old: the dynamic linker knows the old one. */
-static bool copy_file(const char *from, const char *to)
-{
-	struct bundle_file f = { .path = from };
-	bool               done = read_image(&f) && put_file(to, f.image, f.n);
-
-	free(f.image);
-	return done;
-}
 
 /* ---- the store ---------------------------------------------------------------------------------- */
 
@@ -180,8 +93,8 @@ static bool make_file(struct work *w)
 	if (w->action == CHANGE_STOP || w->action == CHANGE_UNINSTALL)
 		return true;
 	w->path = store_file(w->folder, w->name, w->generation);
-	if (w->action == CHANGE_START ? copy_file(w->old_path, w->path)
-	                              : put_file(w->path, w->file->image, w->file->n))
+	if (w->action == CHANGE_START ? bundle_file_copy(w->old_path, w->path)
+	                              : bundle_file_put(w->file, w->path))
 		return true;
 	free(w->path);
 	w->path = NULL;

@@ -1,23 +1,7 @@
 /* change.h - changes of what is installed: in the store, and in the gateway that runs from it. */
 #pragma once
+#include "bundle_file.h"
 #include "instance.h"
-
-#include <stdint.h>
-#include <store/store.h>
-
-/* A file that an operator names as a bundle, whole in memory, found to be one. */
-struct bundle_file {
-	const char *path; /* borrowed */
-	void       *image;
-	size_t      n;
-	const char *name, *version; /* inside the image */
-	char        sha256[STORE_SHA256 + 1];
-};
-
-/* Reads and checks it; nothing of it is run. False after a line on stderr; bundle_file_done in any
- * case. */
-bool bundle_file_read(struct bundle_file *ret, const char *path);
-void bundle_file_done(struct bundle_file *f);
 
 /* One change, from the lock on the store to the last worker's word. */
 enum change_action { CHANGE_INSTALL, CHANGE_UPDATE, CHANGE_START, CHANGE_STOP, CHANGE_UNINSTALL };

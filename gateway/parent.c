@@ -76,7 +76,7 @@ struct parent {
 __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
                                                     int orders_fd)
 {
-	struct bundle_list installed = changes_list(p->changes), bundles = crashes_list(&installed);
+	struct bundle_list installed = inventory_rows(changes_inventory(p->changes)), bundles = crashes_list(&installed);
 	struct worker      w = { .settings = p->settings,
 		                 .shared = p->shared,
 		                 .index = index,
@@ -100,7 +100,7 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 	status = worker_run(&w);
 	crashes_list_done(&bundles);
 	crashes_done();
-	changes_list_free(&installed);
+	inventory_rows_free(&installed);
 	changes_free(p->changes);
 	free(p->listeners->public_fds);
 	exit(status);
@@ -160,7 +160,7 @@ static void on_end(struct parent *p, uint32_t index, int status)
 	c->pid = 0;
 	blamed = crashes_note(s, index, &generation, how, sizeof(how));
 	if (blamed)
-		changes_worker_ended(p->changes, generation, how);
+		inventory_crash(changes_inventory(p->changes), generation, how);
 	crew_ended(p->crew, index, c->retired && status == 0 ? NULL : how);
 	if (p->mode != RUN)
 		return;

@@ -3,8 +3,8 @@
  * The first worker tries alone: a bundle that crashes in its start or init then takes one worker's
  * requests with it and not everybody's.
  *
- * Owns: the list of what is installed, as the parent's memory has it, and the change in work. Runs in:
- * the gateway's parent; nothing here waits. Fails with: a reason for whoever asked, also logged.
+ * Owns: the inventory, and the change in work. Runs in: the gateway's parent; nothing here waits.
+ * Fails with: a reason for whoever asked, also logged.
  * Tests: tests/unit/gateway/control_test.c, tests/system/bundle_test.c. */
 #include "control/changes.h"
 
@@ -12,44 +12,21 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <store/store.h>
 #include <string.h>
 
-#define ANSWER_MS    10000u    /* for a worker to prepare, or to publish */
-#define DECIDE_US    10000000u /* for the asker, between both */
-#define MAX_CRASHES  3u
-#define FORGIVE_US   600000000u /* crashes further apart than this are not counted together */
-#define MAX_REASON   512u
-#define MAX_FAILURES 16u
+#define ANSWER_MS  10000u    /* for a worker to prepare, or to publish */
+#define DECIDE_US  10000000u /* for the asker, between both */
+#define MAX_REASON 512u
 
 enum state { IDLE, TRYING, PREPARING, PREPARED, PUBLISHING };
 
-struct installed {
-	char    *name;
-	uint64_t generation;
-	bool     stopped;
-	char    *refused; /* why it is not given to workers any more; NULL: it is */
-	unsigned crashes; /* of workers that were in its start or init */
-	uint64_t crashed_us;
-};
-
-/* A change that was not made, until one of the same name is. */
-struct failure {
-	char    *name, *reason; /* name NULL: free */
-	uint64_t generation;
-	uint64_t at_us; /* the oldest one makes room */
-};
-
 struct changes {
 	struct crew         *crew;
-	const char          *folder;
 	struct changes_hooks hooks;
-	struct installed    *list;
-	size_t               n;
-	struct failure       failures[MAX_FAILURES];
+	struct inventory     inventory;
 
 	enum state         state;
 	enum bundle_action action;
@@ -63,116 +40,6 @@ struct changes {
 	changes_cb         cb;
 	void              *asker; /* NULL: gone */
 };
-
-/* ---- the list -------------------------------------------------------------------------------- */
-
-static struct installed *find(const struct changes *c, const char *name)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (strcmp(c->list[i].name, name) == 0)
-			return &c->list[i];
-	return NULL;
-}
-
-static struct installed *add(struct changes *c, const char *name)
-{
-	c->list = xrealloc(c->list, (c->n + 1) * sizeof(*c->list));
-	c->list[c->n] = (struct installed){ .name = xstrdup(name) };
-	return &c->list[c->n++];
-}
-
-static void drop_installed(struct changes *c, struct installed *i)
-{
-	free(i->name);
-	free(i->refused);
-	memmove(i, i + 1, (c->n - (size_t)(i - c->list) - 1) * sizeof(*i));
-	c->n--;
-}
-
-static void read_list(struct changes *c)
-{
-	struct store s;
-	char         err[MAX_REASON];
-
-	if (!store_read(c->folder, &s, err, sizeof(err)))
-		fatalx("%s", err);
-	for (size_t i = 0; i < s.n_bundles; i++) {
-		struct installed *to = add(c, s.bundles[i].name);
-
-		to->generation = s.bundles[i].generation;
-		to->stopped = s.bundles[i].stopped;
-	}
-	store_done(&s);
-}
-
-/* What the change in work makes of the list. */
-static void apply(struct changes *c)
-{
-	struct installed *i = find(c, c->name);
-
-	if (c->action == BUNDLE_UNINSTALL) {
-		if (i != NULL)
-			drop_installed(c, i);
-		return;
-	}
-	if (i == NULL)
-		i = add(c, c->name);
-	i->stopped = c->action == BUNDLE_STOP;
-	if (!i->stopped)
-		i->generation = c->generation;
-	free(i->refused);
-	i->refused = NULL;
-	i->crashes = 0;
-}
-
-/* ---- failures -------------------------------------------------------------------------------- */
-
-static void forget_failure(struct changes *c, const char *name)
-{
-	for (size_t i = 0; i < MAX_FAILURES; i++)
-		if (c->failures[i].name != NULL && strcmp(c->failures[i].name, name) == 0) {
-			free(c->failures[i].name);
-			free(c->failures[i].reason);
-			c->failures[i] = (struct failure){ 0 };
-		}
-}
-
-static void remember_failure(struct changes *c)
-{
-	struct failure *f = &c->failures[0];
-
-	forget_failure(c, c->name);
-	for (size_t i = 1; i < MAX_FAILURES; i++)
-		if (c->failures[i].at_us < f->at_us)
-			f = &c->failures[i];
-	free(f->name);
-	free(f->reason);
-	*f = (struct failure){ .name = xstrdup(c->name),
-		               .reason = xstrdup(c->reason),
-		               .generation = c->generation,
-		               .at_us = clock_mono_us() };
-}
-
-static void note_crash(struct installed *i, const char *how)
-{
-	uint64_t now_us = clock_mono_us();
-
-	if (now_us - i->crashed_us > FORGIVE_US)
-		i->crashes = 0;
-	i->crashed_us = now_us;
-	if (++i->crashes < MAX_CRASHES || i->refused != NULL)
-		return;
-	i->refused = xasprintf("%s, %u times in a row", how, i->crashes);
-	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", i->name, i->generation,
-	          i->refused);
-}
-
-void changes_worker_ended(struct changes *c, uint64_t generation, const char *how)
-{
-	for (size_t i = 0; generation != 0 && i < c->n; i++)
-		if (c->list[i].generation == generation)
-			note_crash(&c->list[i], how);
-}
 
 /* ---- a change -------------------------------------------------------------------------------- */
 
@@ -197,7 +64,7 @@ static void add_number(struct buf *words, uint64_t number)
 /* Refused is refused for workers that start: one that has run all the time may have it started. */
 static void put_prepare(const struct changes *c, struct buf *words)
 {
-	const struct installed *i = find(c, c->name);
+	const struct inventory_item *i = inventory_find(&c->inventory, c->name);
 	bool restarts = c->action == BUNDLE_START && i != NULL && i->refused != NULL;
 
 	buf_init(words);
@@ -206,7 +73,7 @@ static void put_prepare(const struct changes *c, struct buf *words)
 	add_word(words, c->name);
 	add_number(words, c->generation);
 	if (c->action != BUNDLE_STOP && c->action != BUNDLE_UNINSTALL) {
-		char *file = store_file(c->folder, c->name, c->generation);
+		char *file = store_file(c->inventory.folder, c->name, c->generation);
 
 		add_word(words, file);
 		free(file);
@@ -274,7 +141,7 @@ static void fail(struct changes *c)
 	strcpy(reason, c->reason);
 	log_error(0, "%s of bundle %s, generation %" PRIu64 ", is given up: %s", actions[c->action],
 	          c->name, c->generation, reason);
-	remember_failure(c);
+	inventory_fail(&c->inventory, c->name, c->generation, reason);
 	drop_everywhere(c);
 	tell_asker(c, reason);
 	finish(c);
@@ -348,15 +215,15 @@ static void on_tried(struct round *r)
 static const char *check(const struct changes *c, enum bundle_action action, const char *name,
                          uint64_t generation)
 {
-	const struct installed *i;
+	const struct inventory_item *i;
 
-	if (c->folder == NULL)
+	if (c->inventory.folder == NULL)
 		return "this gateway has no store of bundles";
 	if (c->state != IDLE)
 		return "another change is in work";
 	if (!store_is_name(name) || generation == 0)
 		return "no name, or no generation";
-	i = find(c, name);
+	i = inventory_find(&c->inventory, name);
 	if (action == BUNDLE_INSTALL && i != NULL)
 		return "it is installed already";
 	if (action == BUNDLE_UPDATE) /* one of the settings can be updated, too: workers know */
@@ -432,8 +299,7 @@ static void publish(struct changes *c)
 {
 	struct buf words;
 
-	forget_failure(c, c->name);
-	apply(c);
+	inventory_apply(&c->inventory, c->action, c->name, c->generation);
 	c->state = PUBLISHING;
 	c->round = (struct round){ .on_answer = on_published, .on_end = on_all_published };
 	put_decision(c, "bundle.publish", &words);
@@ -450,7 +316,7 @@ static bool is_in_store(const struct changes *c)
 	char                       err[MAX_REASON];
 	bool                       is;
 
-	if (!store_read(c->folder, &s, err, sizeof(err))) {
+	if (!store_read(c->inventory.folder, &s, err, sizeof(err))) {
 		log_error(0, "%s", err);
 		return false;
 	}
@@ -528,66 +394,10 @@ uint64_t changes_tend(struct changes *c, uint64_t now_us, uint64_t limit_us)
 	return limit_us;
 }
 
-/* ---- what others see --------------------------------------------------------------------------- */
-
-struct bundle_list changes_list(const struct changes *c)
+struct inventory *changes_inventory(struct changes *c)
 {
-	struct bundle_row *rows = xcalloc(c->n + 1, sizeof(*rows));
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct installed *from = &c->list[i];
-		bool                    active = !from->stopped && from->refused == NULL;
-
-		rows[i] = (struct bundle_row){
-			.name = from->name,
-			.generation = from->generation,
-			.state = from->stopped           ? BUNDLE_STOPPED
-			         : from->refused != NULL ? BUNDLE_REFUSED
-			                                 : BUNDLE_ACTIVE,
-			.reason = from->refused,
-			.file = active ? store_file(c->folder, from->name, from->generation) : NULL,
-			.footprint = store_footprint(c->folder, from->name),
-		};
-	}
-	return (struct bundle_list){ rows, c->n };
+	return &c->inventory;
 }
-
-void changes_list_free(struct bundle_list *l)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		free((char *)l->rows[i].file);
-		free((char *)l->rows[i].footprint);
-	}
-	free((struct bundle_row *)l->rows);
-	*l = (struct bundle_list){ 0 };
-}
-
-json_t *changes_describe(const struct changes *c)
-{
-	json_t *installed = json_array(), *failures = json_array();
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct installed *from = &c->list[i];
-
-		json_array_append_new(installed,
-		                      json_pack("{s:s, s:I, s:s, s:s*}", "name", from->name,
-		                                "generation", (json_int_t)from->generation, "state",
-		                                from->stopped           ? "stopped"
-		                                : from->refused != NULL ? "refused"
-		                                                        : "started",
-		                                "reason", from->refused));
-	}
-	for (size_t i = 0; i < MAX_FAILURES; i++)
-		if (c->failures[i].name != NULL)
-			json_array_append_new(failures,
-			                      json_pack("{s:s, s:I, s:s}", "name",
-			                                c->failures[i].name, "generation",
-			                                (json_int_t)c->failures[i].generation,
-			                                "reason", c->failures[i].reason));
-	return json_pack("{s:o, s:o}", "installed", installed, "failed", failures);
-}
-
-/* ---- life -------------------------------------------------------------------------------------- */
 
 struct changes *changes_new(struct crew *crew, const char *folder,
                             const struct changes_hooks *hooks)
@@ -595,22 +405,14 @@ struct changes *changes_new(struct crew *crew, const char *folder,
 	struct changes *c = xcalloc(1, sizeof(*c));
 
 	c->crew = crew;
-	c->folder = folder != NULL && *folder != '\0' ? folder : NULL;
 	c->hooks = *hooks;
-	if (c->folder != NULL)
-		read_list(c);
+	inventory_read(&c->inventory, folder != NULL && *folder != '\0' ? folder : NULL);
 	return c;
 }
 
 void changes_free(struct changes *c)
 {
-	while (c->n > 0)
-		drop_installed(c, &c->list[c->n - 1]);
-	for (size_t i = 0; i < MAX_FAILURES; i++) {
-		free(c->failures[i].name);
-		free(c->failures[i].reason);
-	}
-	free(c->list);
+	inventory_done(&c->inventory);
 	free(c->name);
 	free(c);
 }

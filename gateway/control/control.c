@@ -139,7 +139,7 @@ static void on_workers_described(struct round *r)
 
 	cl->asking = false;
 	end_answer(cl, json_pack("{s:b, s:o}", "ok", 1, "parent",
-	                         changes_describe(cl->control->changes)));
+	                         inventory_describe(changes_inventory(cl->control->changes))));
 }
 
 static bool put_words(struct buf *words, const char *verb, const json_t *args)

@@ -205,11 +205,11 @@ static const char *heard(int fd)
 /* Whether the list that a new worker would get has that generation. */
 static bool starts_with(uint64_t generation)
 {
-	struct bundle_list list = changes_list(changes);
+	struct bundle_list list = inventory_rows(changes_inventory(changes));
 	bool               is = list.n == 1 && list.rows[0].generation == generation &&
 	          strcmp(list.rows[0].name, "acme.a") == 0 && list.rows[0].state == BUNDLE_ACTIVE;
 
-	changes_list_free(&list);
+	inventory_rows_free(&list);
 	return is;
 }
 
@@ -430,15 +430,15 @@ Test(control, three_crashes_in_its_start_have_a_bundle_refused_until_it_is_updat
 	struct bundle_list list;
 	int                fd;
 
-	changes_worker_ended(changes, 9, "crashed in init");
-	changes_worker_ended(changes, 3, "crashed in init");
-	changes_worker_ended(changes, 3, "crashed in init");
+	inventory_crash(changes_inventory(changes), 9, "crashed in init");
+	inventory_crash(changes_inventory(changes), 3, "crashed in init");
+	inventory_crash(changes_inventory(changes), 3, "crashed in init");
 	cr_assert(starts_with(3));
-	changes_worker_ended(changes, 3, "crashed in init");
-	list = changes_list(changes);
+	inventory_crash(changes_inventory(changes), 3, "crashed in init");
+	list = inventory_rows(changes_inventory(changes));
 	cr_expect(list.rows[0].state == BUNDLE_REFUSED && list.rows[0].file == NULL);
 	cr_expect(strcmp(list.rows[0].reason, "crashed in init, 3 times in a row") == 0);
-	changes_list_free(&list);
+	inventory_rows_free(&list);
 
 	fd = speak_up();
 	prepare_all(fd);
@@ -477,11 +477,11 @@ Test(control, stop_start_and_uninstall_follow_the_store)
 		for (uint32_t i = 0; i < WORKERS; i++)
 			expect_order(i, "bundle.publish 5", CHANNEL_OK, "null");
 		expect_heard(fd, "{\"ok\":true}\n");
-		list = changes_list(changes);
+		list = inventory_rows(changes_inventory(changes));
 		cr_expect(list.n == !rows[k].gone, "%s", rows[k].action);
 		cr_expect(rows[k].gone ||
 		          (list.rows[0].state == BUNDLE_STOPPED) == rows[k].stopped);
-		changes_list_free(&list);
+		inventory_rows_free(&list);
 	}
 	close(fd);
 }

@@ -1,0 +1,55 @@
+/* inventory.h - what is installed, as the parent's memory has it: what the store says, and what workers
+ * made of it. */
+#pragma once
+#include "bundles.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INVENTORY_FAILURES 16u
+
+struct inventory_item {
+	char    *name;
+	uint64_t generation;
+	bool     stopped;
+	char    *refused; /* why it is not given to workers any more; NULL: it is */
+	unsigned crashes; /* of workers that were in its start or init */
+	uint64_t crashed_us;
+};
+
+/* A change that was not made, until one of the same name is. */
+struct inventory_failure {
+	char    *name, *reason; /* name NULL: free */
+	uint64_t generation;
+	uint64_t at_us; /* the oldest one makes room */
+};
+
+struct inventory {
+	const char              *folder; /* of the store, borrowed; NULL: none */
+	struct inventory_item   *items;
+	size_t                   n;
+	struct inventory_failure failures[INVENTORY_FAILURES];
+};
+
+/* A state that cannot be read is fatal: who starts without bundles that should be there would answer 404
+ * for them. */
+void inventory_read(struct inventory *v, const char *folder);
+void inventory_done(struct inventory *v);
+
+struct inventory_item *inventory_find(const struct inventory *v, const char *name);
+/* A change has been made. */
+void inventory_apply(struct inventory *v, enum bundle_action action, const char *name,
+                     uint64_t generation);
+/* One was not; reason is copied. */
+void inventory_fail(struct inventory *v, const char *name, uint64_t generation, const char *reason);
+/* A worker has ended in that bundle's start or init. The third time it is refused. */
+void inventory_crash(struct inventory *v, uint64_t generation, const char *how);
+
+/* For a worker that is forked now; names are borrowed, the rest is freed by inventory_rows_free. */
+struct bundle_list inventory_rows(const struct inventory *v);
+void               inventory_rows_free(struct bundle_list *l);
+
+struct json_t;
+/* {"installed": [...], "failed": [...]}, a new reference. */
+struct json_t *inventory_describe(const struct inventory *v);
