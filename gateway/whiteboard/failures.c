@@ -78,7 +78,7 @@ static void put_lost(struct json_out *j, const char *key, const struct failure *
 
 static void put_failed_servlet(struct json_out *j, const struct failure *f)
 {
-	record_servlet_head(j, f->reading, f->context_id);
+	record_servlet_head(j, f->reading, f->context_id, BW_ABSENT);
 	put_lost(j, "patterns", f, BW_SERVLET_PATTERN);
 	record_upload(j, f->reading);
 }
@@ -108,7 +108,7 @@ static bool put_codes(struct json_out *j, struct bw_str item)
 
 static void put_failed_page(struct json_out *j, const struct failure *f)
 {
-	record_servlet_head(j, f->reading, f->context_id);
+	record_servlet_head(j, f->reading, f->context_id, BW_ABSENT);
 	json_out_key(j, "errorCodes");
 	json_out_array(j);
 	for (size_t i = 0; i < f->n_items; i++)

@@ -6,6 +6,7 @@
 
 #include "filter.h"
 #include "listener.h"
+#include "whiteboard.h"
 
 /* ---- fields ---- */
 
@@ -63,10 +64,11 @@ void record_service(struct json_out *j, const struct reading *r)
 
 /* ---- servlets, error pages, resources ---- */
 
-void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id)
+void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id,
+                         struct bw_str info)
 {
 	record_str(j, "name", r->name);
-	record_str(j, "servletInfo", BW_ABSENT); /* a table of functions says nothing of itself */
+	record_str(j, "servletInfo", info);
 	record_bool(j, "asyncSupported", r->async);
 	record_params(j, r);
 	record_int(j, "servletContextId", context_id);
@@ -102,7 +104,7 @@ void record_upload(struct json_out *j, const struct reading *r)
 void record_servlet(struct json_out *j, const struct snapshot_servlet *servlet)
 {
 	json_out_object(j);
-	record_servlet_head(j, servlet->reading, context_id(servlet));
+	record_servlet_head(j, servlet->reading, context_id(servlet), servlet_info(servlet->type));
 	put_held(j, servlet);
 	record_upload(j, servlet->reading);
 	json_out_object_end(j);
@@ -124,7 +126,7 @@ void record_page(struct json_out *j, const struct snapshot_servlet *page)
 	const struct snapshot_context *c = page->context;
 
 	json_out_object(j);
-	record_servlet_head(j, page->reading, context_id(page));
+	record_servlet_head(j, page->reading, context_id(page), servlet_info(page->type));
 	json_out_key(j, "exceptions");
 	json_out_array(j);
 	for (size_t i = 0; i < c->n_error_names; i++)

@@ -22,7 +22,9 @@ void record_params(struct json_out *j, const struct reading *r);
 /* The service: its id, and the name of its bundle. */
 void record_service(struct json_out *j, const struct reading *r);
 /* What servlets and error pages have in common. */
-void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id);
+/* info: what an active one says of itself. */
+void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id,
+                         struct bw_str info);
 void record_upload(struct json_out *j, const struct reading *servlet);
 void record_dispatchers(struct json_out *j, const struct reading *filter);
 void record_filter_tail(struct json_out *j, const struct reading *filter, int64_t context_id);

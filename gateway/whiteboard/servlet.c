@@ -209,3 +209,8 @@ int servlet_refuses(const struct bw_servlet *type, struct bw_str method)
 		return 0;
 	return known ? 405 : 501;
 }
+
+struct bw_str servlet_info(const struct bw_servlet *type)
+{
+	return HAS(type, info) ? bw_str(type->info) : BW_ABSENT;
+}

@@ -18,6 +18,8 @@ void servlet_init(bool trace);
 /* Calls a servlet: service, or the method table with the HttpServlet defaults (whiteboard.md 13).
  * Used by the whiteboard and by the engine. */
 int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req);
+/* What it says of itself, absent if nothing; borrowed as long as its bundle is mapped. */
+struct bw_str servlet_info(const struct bw_servlet *type);
 /* Has the client what there is (RFC 9110 13.2.2), which is of that second? INT64_MAX: nobody knows. */
 bool servlet_is_unchanged(const struct bw_req *req, int64_t modified_s, int64_t now_s);
 /* 405 or 501 if that is what the method gets without asking the servlet, else 0. */

@@ -37,6 +37,8 @@ struct bw_servlet {
 	/* Called only where the setting gateway.trace is on; NULL: the request comes back as message/http,
 	 * without what identifies the client. */
 	int (*trace)(void *self, struct bw_req *req);
+	/* A line for those who look inside: what it is, whose, which version; static. NULL: nothing. */
+	const char *info;
 };
 
 struct bw_filter {

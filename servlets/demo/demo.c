@@ -20,7 +20,9 @@ static int get_hello(void *self, struct bw_req *req)
 	return bw_res_puts(req, "Hello World");
 }
 
-static const struct bw_servlet hello = { .size = sizeof(hello), .get = get_hello };
+static const struct bw_servlet hello = { .size = sizeof(hello),
+	                                 .get = get_hello,
+	                                 .info = "the demonstration: says hello" };
 
 /* ---- serviceuser ---- */
 
@@ -41,8 +43,11 @@ static int get_serviceuser(void *self, struct bw_req *req)
 	                     message.p);
 }
 
-static const struct bw_servlet serviceuser = { .size = sizeof(serviceuser),
-	                                       .get = get_serviceuser };
+static const struct bw_servlet serviceuser = {
+	.size = sizeof(serviceuser),
+	.get = get_serviceuser,
+	.info = "the demonstration: reads as a service user"
+};
 
 /* ---- auth ---- */
 
@@ -82,7 +87,9 @@ static int get_auth(void *self, struct bw_req *req)
 	                     count);
 }
 
-static const struct bw_servlet auth = { .size = sizeof(auth), .get = get_auth };
+static const struct bw_servlet auth = { .size = sizeof(auth),
+	                                .get = get_auth,
+	                                .info = "the demonstration: counts as the user" };
 
 /* ---- the bundle ---- */
 

@@ -136,6 +136,7 @@ static const struct bw_servlet get_type = {
 	.destroy = on_destroy,
 	.get = on_service,
 	.last_modified = on_last_modified,
+	.info = "one that is got",
 };
 static const struct bw_filter filter_type = {
 	.size = sizeof(filter_type),
