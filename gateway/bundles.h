@@ -34,14 +34,14 @@ struct bundle_order {
 	enum bundle_action action;
 	const char        *name;       /* symbolic name; the file has to agree */
 	uint64_t           generation; /* names this order; never used before in this node, not 0 */
-	const char *
-		file; /* INSTALL, UPDATE, START: a path and an inode that were never mapped before */
+	/* INSTALL, UPDATE, START: a path and an inode that were never mapped before. */
+	const char *file;
 };
 
 /* Does everything that may fail. BW_OK: to be ended by bundles_publish or bundles_drop. Otherwise
  * nothing has changed, and reason (of n octets) says why in words, as the end of "it ...":
- * BW_EINVAL (the file), BW_ENOTFOUND, BW_EEXIST (the name), BW_ESTATE (the state, or another order is
- * in work), BW_ESERVLET (start or an init failed). */
+ * BW_EINVAL (the file), BW_ENOTFOUND, BW_EEXIST (the name), BW_ESTATE (the state, or another order
+ * is in work), BW_ESERVLET (start or an init failed). */
 int bundles_prepare(const struct bundle_order *o, char *reason, size_t n);
 /* What was prepared for that generation; nothing for another. */
 void bundles_publish(uint64_t generation);
@@ -49,12 +49,12 @@ void bundles_drop(uint64_t generation);
 
 /* ---- looking ---- */
 
-/* A JSON array, one object per bundle in the order of installation: name, version, build, generation,
- * state (ACTIVE; RESOLVED: stopped; INSTALLED: refused), reason, file, services, mapped (old
- * generations that are still in memory). */
+/* A JSON array, one object per bundle in the order of installation: name, version, build,
+ * generation, state (ACTIVE; RESOLVED: stopped; INSTALLED: refused), reason, file, services, mapped
+ * (old generations that are still in memory). */
 void bundles_describe(struct buf *json);
-/* What the bundle of that name registers, as one line of JSON that a bundle_row can carry to another
- * worker, where stand-ins are made of it. False: no such bundle; json is as it was. */
+/* What the bundle of that name registers, as one line of JSON that a bundle_row can carry to
+ * another worker, where stand-ins are made of it. False: no such bundle; json is as it was. */
 bool bundles_footprint(const char *name, struct buf *json);
 /* Old generations that could not be unmapped in time. At BUNDLES_KEPT_MAX the worker asks for a
  * successor (shared_worker.wants_successor). */
@@ -84,9 +84,9 @@ struct bundle_list {
 void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms);
 /* Files may belong to that user, besides root and the process's own. Before bundles_load. */
 void bundles_trust(uid_t owner);
-/* Loads and starts the files of the settings in order, then what is installed; a row takes the place
- * of a setting's file of the same symbolic name. What cannot be used (missing, not ours, wrong ABI,
- * writable by others, start fails) is refused with a logged reason; the rest goes on. */
+/* Loads and starts the files of the settings in order, then what is installed; a row takes the
+ * place of a setting's file of the same symbolic name. What cannot be used (missing, not ours,
+ * wrong ABI, writable by others, start fails) is refused with a logged reason; the rest goes on. */
 void bundles_load(const struct conf_list *files, const struct bundle_list *installed);
 void bundles_stop(void);
 /* After everything that holds a generation has let go: unmaps and frees the rest. */

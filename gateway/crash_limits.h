@@ -1,6 +1,6 @@
-/* crash_limits.h - patterns that crashed this worker's predecessors are answered 503 for a while, so that one
- * request which crashes a servlet does not cost everybody else a worker each second. The time doubles
- * with every crash and ends, so that nobody can switch a page off for good. */
+/* crash_limits.h - patterns that crashed this worker's predecessors are answered 503 for a while,
+ * so that one request which crashes a servlet does not cost everybody else a worker each second.
+ * The time doubles with every crash and ends, so that nobody can switch a page off for good. */
 #pragma once
 #include <stdbool.h>
 

@@ -4,12 +4,12 @@
  *    while serving (the signal handler left a subject)     that pattern is answered 503 by this
  *                                                          worker's successor: 1 s, 2 s ... 64 s
  *
- * A crash is forgotten after ten minutes without another one. Limits are per worker: while one answers
- * 503, the others serve; whoever sends the request that crashes meets them too, and each has its own
- * limit then.
+ * A crash is forgotten after ten minutes without another one. Limits are per worker: while one
+ * answers 503, the others serve; whoever sends the request that crashes meets them too, and each
+ * has its own limit then.
  *
- * Owns: one record per bundle that crashed (process lifetime). Runs in: the parent. Logs: each crash
- * that it can name. Tests: tests/unit/gateway/crashes_test.c. */
+ * Owns: one record per bundle that crashed (process lifetime). Runs in: the parent. Logs: each
+ * crash that it can name. Tests: tests/unit/gateway/crashes_test.c. */
 #include "crashes.h"
 
 #include "mark.h"

@@ -5,13 +5,13 @@
 struct shared_worker;
 
 /* A worker has died: whose fault was it? Call before its successor is started; clears what the dead
- * one left. True: a bundle's, outside of a request. Then *ret_generation is that bundle's (0: it came
- * with the settings, and its crashes are counted here), and how (of n octets), which says how the
- * worker ended, becomes "crashed in init". */
+ * one left. True: a bundle's, outside of a request. Then *ret_generation is that bundle's (0: it
+ * came with the settings, and its crashes are counted here), and how (of n octets), which says how
+ * the worker ended, becomes "crashed in init". */
 bool crashes_note(struct shared_worker *w, uint32_t index, uint64_t *ret_generation, char *how,
                   size_t n);
-/* What a worker that starts now is told: what is installed, and those of the settings that crashed too
- * often, as refused. Owned: crashes_list_done, which leaves the strings alone. */
+/* What a worker that starts now is told: what is installed, and those of the settings that crashed
+ * too often, as refused. Owned: crashes_list_done, which leaves the strings alone. */
 struct bundle_list crashes_list(const struct bundle_list *installed);
 void               crashes_list_done(struct bundle_list *list);
 void               crashes_done(void);

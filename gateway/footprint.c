@@ -1,16 +1,16 @@
 /* What a bundle leaves standing while it is stopped or refused: stand-ins for its registrations.
  *
  * A stand-in is an ordinary service with the properties of the one it stands for, so it has its
- * pattern, context and rank, and is mounted at its paths and types; its object answers 503. Contexts are
- * stood in for as well: otherwise what is under them would fall through to a context that asks nobody
- * for credentials. So are authentication requirements. A resource becomes a servlet with its patterns;
- * filters, listeners, preprocessors and error pages just go.
+ * pattern, context and rank, and is mounted at its paths and types; its object answers 503.
+ * Contexts are stood in for as well: otherwise what is under them would fall through to a context
+ * that asks nobody for credentials. So are authentication requirements. A resource becomes a
+ * servlet with its patterns; filters, listeners, preprocessors and error pages just go.
  *
- * As text a footprint is one JSON array, an object per service: { "i": [interfaces], "p": [[name, type,
- * value], ...] }, type s string, S strings, i int, l long, b boolean.
+ * As text a footprint is one JSON array, an object per service: { "i": [interfaces], "p": [[name,
+ * type, value], ...] }, type s string, S strings, i int, l long, b boolean.
  *
- * Owns: nothing. Runs in: the loop's stack; the stand-ins in requests' fibers. Fails with: false for
- * text that is none of ours. Tests: tests/unit/whiteboard/bundles_test.c. */
+ * Owns: nothing. Runs in: the loop's stack; the stand-ins in requests' fibers. Fails with: false
+ * for text that is none of ours. Tests: tests/unit/whiteboard/generations_test.c. */
 #include "generations.h"
 #include "request.h"
 #include "whiteboard/registry.h"

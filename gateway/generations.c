@@ -9,16 +9,16 @@
  *                                                       +--not in time, NODELETE--> KEPT (counted)
  *
  * A stopped or refused bundle has a generation too: one without a library, whose services are
- * stand-ins. So each order is the same exchange: something, or nothing, in the place of something, or
- * nothing.
+ * stand-ins. So each order is the same exchange: something, or nothing, in the place of something,
+ * or nothing.
  *
- * What holds a generation: each of its services, and these are held by the whiteboard's readings, so
- * by bindings, snapshots and requests, and by the engine's mounted servlets and the calls in them. A
- * KEPT one that drains after all is unmapped like any other. dlclose runs from bundles_tend alone: an
- * unref may happen deep inside of the very code that would be unmapped.
+ * What holds a generation: each of its services, and these are held by the whiteboard's readings,
+ * so by bindings, snapshots and requests, and by the engine's mounted servlets and the calls in
+ * them. A KEPT one that drains after all is unmapped like any other. dlclose runs from bundles_tend
+ * alone: an unref may happen deep inside of the very code that would be unmapped.
  *
  * Owns: all generations. Runs in: the loop's stack. Logs: each change, what is kept.
- * Fails with: the errors of bundles_prepare. Tests: tests/unit/whiteboard/bundles_test.c. */
+ * Fails with: the errors of bundles_prepare. Tests: tests/unit/whiteboard/generations_test.c. */
 #include "generations.h"
 
 #include "library.h"

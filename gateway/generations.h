@@ -1,5 +1,5 @@
-/* generations.h - the table of bundles by name, and the moves of a generation; private to bundles.c,
- * generations.c and footprint.c. */
+/* generations.h - the table of bundles by name, and the moves of a generation; private to
+ * bundles.c, generations.c and footprint.c. */
 #pragma once
 #include "bundles.h"
 
@@ -42,6 +42,7 @@ void generations_done(void);
 /* footprint.c */
 /* Stands in, in the registry's stage that is open, for all that of has registered. */
 void footprint_stage(struct registry *r, struct bw_bundle *stand_in, const struct bw_bundle *of);
-/* The same from text; false: it is not what footprint_write wrote, some may have been registered. */
+/* The same from text; false: it is not what footprint_write wrote, some may have been
+ * registered. */
 bool footprint_register(struct registry *r, struct bw_bundle *stand_in, const char *json);
 void footprint_write(struct registry *r, const struct bw_bundle *b, struct buf *json);

@@ -1,15 +1,16 @@
 /* Shared objects.
  *
  * Constructors run inside dlopen, before any check of the descriptor, so the file itself is checked
- * first: a regular file that only root, the operator or we could have written. Loading is RTLD_NOW, since a missing
- * symbol must be found here and not in a request, and RTLD_LOCAL.
+ * first: a regular file that only root, the operator or we could have written. Loading is RTLD_NOW,
+ * since a missing symbol must be found here and not in a request, and RTLD_LOCAL.
  *
- * glibc hands out what is mapped already for a path that it knows and for an inode that it knows, and
- * dlclose leaves in place what is marked NODELETE, has unique symbols, or has destructors of threads
- * pending. RTLD_NOLOAD tells both.
+ * glibc hands out what is mapped already for a path that it knows and for an inode that it knows,
+ * and dlclose leaves in place what is marked NODELETE, has unique symbols, or has destructors of
+ * threads pending. RTLD_NOLOAD tells both.
  *
- * Owns: nothing; the handle is in struct bw_bundle. Runs in: the loop's stack; runs constructors and
- * destructors of the bundle. Logs: what dlerror says. Tests: tests/unit/whiteboard/bundles_test.c. */
+ * Owns: nothing; the handle is in struct bw_bundle. Runs in: the loop's stack; runs constructors
+ * and destructors of the bundle. Logs: what dlerror says. Tests:
+ * tests/unit/whiteboard/bundles_test.c. */
 #include "library.h"
 
 #include "bundles.h"

@@ -1,11 +1,12 @@
-/* library.h - one shared object: checked, mapped, unmapped. Private to bundles.c and generations.c. */
+/* library.h - one shared object: checked, mapped, unmapped. Private to bundles.c and
+ * generations.c. */
 #pragma once
 #include <stdbool.h>
 
 struct bw_bundle;
 
-/* One or more tokens of letters, digits, '_' and '-' joined by dots, as OSGi's symbolic names; at most
- * LIBRARY_NAME_MAX octets. */
+/* One or more tokens of letters, digits, '_' and '-' joined by dots, as OSGi's symbolic names; at
+ * most LIBRARY_NAME_MAX octets. */
 #define LIBRARY_NAME_MAX 100
 bool library_is_name(const char *name);
 /* Maps b->file and fills library and descriptor. NULL, or why it cannot be used, as the end of "it

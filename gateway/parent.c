@@ -1,16 +1,17 @@
-/* parent.c - the unprivileged parent of the workers. It reads nothing that came from the network and
- * waits for five things only: a child's end, a request to stop, the time to start a successor, once a
- * second a look at the heartbeats, and what the operator and the workers have to say (control/).
+/* parent.c - the unprivileged parent of the workers. It reads nothing that came from the network
+ * and waits for five things only: a child's end, a request to stop, the time to start a successor,
+ * once a second a look at the heartbeats, and what the operator and the workers have to say
+ * (control/).
  *
  *    ABSENT --due--> RUNNING --in_requests > 0 and no turn for 5 s--> ABORTED --1 s--> killed
  *       ^                | ends                                          |
  *       +----------------+-----------------------------------------------+
  *
- * A worker that hangs would go on collecting clients from its own socket; SIGABRT has it name the fiber
- * and the servlet (fiber_report_crashes), SIGKILL makes sure.
+ * A worker that hangs would go on collecting clients from its own socket; SIGABRT has it name the
+ * fiber and the servlet (fiber_report_crashes), SIGKILL makes sure.
  *
- * Owns: the worker processes. Runs in: the parent. Fails with: exit status 1 if a worker cannot even
- * start. Tests: tests/system. */
+ * Owns: the worker processes. Runs in: the parent. Fails with: exit status 1 if a worker cannot
+ * even start. Tests: tests/system. */
 #include "parent.h"
 
 #include "control/control.h"
@@ -71,8 +72,8 @@ struct parent {
 	int status;
 };
 
-/* In the child: only its own sockets stay open, and signals are its own business. What is installed it
- * knows by the memory it has from us. */
+/* In the child: only its own sockets stay open, and signals are its own business. What is installed
+ * it knows by the memory it has from us. */
 __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
                                                     int orders_fd)
 {
@@ -302,7 +303,8 @@ static void take_place(struct parent *p, uint32_t index, uint64_t now_us)
 	c->due_us = now_us;
 }
 
-/* Who is still at it after two minutes is told as a stop tells: once, again, and then not asked any more. */
+/* Who is still at it after two minutes is told as a stop tells: once, again, and then not asked any
+ * more. */
 static void hurry(struct child *c, uint64_t now_us)
 {
 	if (c->leaving == 0 || now_us < c->leaving_us)

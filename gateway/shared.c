@@ -26,7 +26,8 @@ void shared_leave(struct shared_worker *me)
 	struct shared_worker copy;
 
 	memcpy(&copy, me, sizeof(copy));
-	/* The successor may be started at this word and write here: nothing of it is touched any more. */
+	/* The successor may be started at this word and write here: nothing of it is touched any
+	 * more. */
 	atomic_store(&me->left, 1);
 	if (mmap(me, sizeof(*me), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 	         -1, 0) == MAP_FAILED)

@@ -1,19 +1,20 @@
 /* shared.h - the mapping that the parent makes before it forks its workers: one heartbeat and one
- * set of counters per worker. Each field has one writer (its worker), so plain relaxed atomics do. */
+ * set of counters per worker. Each field has one writer (its worker), so plain relaxed atomics
+ * do. */
 #pragma once
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Which bundle's code runs outside of a request (mark.c): written before the call, so that who finds
- * the worker dead knows whom to blame. */
+/* Which bundle's code runs outside of a request (mark.c): written before the call, so that who
+ * finds the worker dead knows whom to blame. */
 struct shared_mark {
 	_Atomic uint32_t phase; /* enum mark_phase */
 	uint64_t         generation;
 	char             bundle[128]; /* symbolic name, or the file while that is not known */
 };
 
-/* A pattern that crashed this worker's predecessors (crash_limits.c, crashes.c). Written by the parent while
- * there is no worker, read by the next one. */
+/* A pattern that crashed this worker's predecessors (crash_limits.c, crashes.c). Written by the
+ * parent while there is no worker, read by the next one. */
 #define SHARED_SUBJECT_MAX 256u
 #define SHARED_LIMITS      16u
 struct shared_limit {
@@ -48,6 +49,6 @@ struct shared {
 };
 
 struct shared *shared_map(uint32_t n_workers); /* fatal on failure */
-/* In a worker whose place a successor takes while it still ends its requests: what it writes here from
- * now on is seen by itself alone, and the last that the others see is left = 1. */
+/* In a worker whose place a successor takes while it still ends its requests: what it writes here
+ * from now on is seen by itself alone, and the last that the others see is left = 1. */
 void shared_leave(struct shared_worker *me);

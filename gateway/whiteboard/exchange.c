@@ -9,9 +9,9 @@
  *
  * Nothing can ask between the first event and the last hook of publish: no fiber runs meanwhile.
  *
- * Owns: while it runs, one reference to each service that leaves, since the old one's stop may still
- * name them. Runs in: the worker's thread, on the loop's stack. Fails with: false of registry_stage.
- * Tests: tests/unit/whiteboard/exchange_test.c. */
+ * Owns: while it runs, one reference to each service that leaves, since the old one's stop may
+ * still name them. Runs in: the worker's thread, on the loop's stack. Fails with: false of
+ * registry_stage. Tests: tests/unit/whiteboard/generations_test.c. */
 #include "registry_impl.h"
 
 #include <base/fatal.h>
@@ -133,8 +133,8 @@ void registry_exchange(struct registry *r, struct bw_bundle *from,
 
 void registry_stage_drop(struct registry *r)
 {
-	/* The other way round than an end of serving: what was bound is let go first, then the services,
-	 * so that a destroy may still name them. */
+	/* The other way round than an end of serving: what was bound is let go first, then the
+	 * services, so that a destroy may still name them. */
 	end_hooks(r);
 	while (r->staged.last)
 		registry_unregister(r->staged.last);

@@ -13,8 +13,8 @@ struct registry;
 
 enum registry_event { REGISTRY_REGISTERED, REGISTRY_MODIFIED, REGISTRY_UNREGISTERING };
 
-/* s: borrowed; service_ref to keep. During UNREGISTERING the object may still be used; after it only
- * by those who hold a reference ("unregistered but still held"). */
+/* s: borrowed; service_ref to keep. During UNREGISTERING the object may still be used; after it
+ * only by those who hold a reference ("unregistered but still held"). */
 typedef void (*registry_listener_cb)(void *arg, enum registry_event event, struct bw_service *s);
 
 struct registry *registry_new(void);
@@ -39,13 +39,14 @@ void registry_unregister_bundle(struct registry *r, struct bw_bundle *b);
  *   registry_exchange      the old one's registrations leave and the new one's come, in one step
  *   registry_stage_drop    or: what was collected has never been
  *
- * What an init registers or changes while it is made ready is collected too, and made ready with the
- * exchange. One stage at a time. */
+ * What an init registers or changes while it is made ready is collected too, and made ready with
+ * the exchange. One stage at a time. */
 
 /* Besides the ordinary events, which an exchange delivers between begin and publish. */
 struct registry_exchange {
-	/* Makes ready what services (n of them) will need once those of from (may be NULL) have gone,
-	 * as if these were not there. False: it cannot be had; reason says why, as "its init ...". */
+	/* Makes ready what services (n of them) will need once those of from (may be NULL) have
+	 * gone, as if these were not there. False: it cannot be had; reason says why, as "its init
+	 * ...". */
 	bool (*stage)(void *arg, struct bw_service *const *services, size_t n,
 	              const struct bw_bundle *from, char *reason, size_t size);
 	void (*begin)(void *arg);
@@ -62,14 +63,14 @@ void registry_unlisten_exchange(struct registry *r, const struct registry_exchan
 void registry_stage_begin(struct registry *r, struct bw_bundle *b);
 /* from: whose place it will be; NULL: nobody's. After false only registry_stage_drop. */
 bool registry_stage(struct registry *r, const struct bw_bundle *from, char *reason, size_t size);
-/* published(from) runs when new requests see the new state and before anything of from is destroyed;
- * services of from can be named until it returns. Either side may be absent: from NULL, nothing
- * staged. */
+/* published(from) runs when new requests see the new state and before anything of from is
+ * destroyed; services of from can be named until it returns. Either side may be absent: from NULL,
+ * nothing staged. */
 void registry_exchange(struct registry *r, struct bw_bundle *from,
                        void (*published)(struct bw_bundle *from));
 void registry_stage_drop(struct registry *r);
-/* Registers a stand-in for a service in the stage: with its id, so that it keeps its place among equal
- * ones. */
+/* Registers a stand-in for a service in the stage: with its id, so that it keeps its place among
+ * equal ones. */
 int registry_stage_stand_in(struct registry *r, struct bw_bundle *b, const struct bw_service *of,
                             const char *const *interfaces, const struct bw_service_object *object,
                             const struct bw_prop *props, size_t n_props);
@@ -78,8 +79,8 @@ void registry_each(struct registry *r, const struct bw_bundle                *b,
                    void (*each)(void *arg, const struct bw_service *s), void *arg);
 
 struct bw_service *service_ref(struct bw_service *s);
-/* The last reference gives a singleton back: release(self, self), if it has one. What a factory made is
- * given back by who had it made. */
+/* The last reference gives a singleton back: release(self, self), if it has one. What a factory
+ * made is given back by who had it made. */
 void service_unref(struct bw_service *s);
 
 int64_t           service_id(const struct bw_service *s);
@@ -95,7 +96,7 @@ bool service_ldap_lookup(void *service, const char *key, size_t i, struct ldap_v
 /* Higher ranking first, then lower id: <0, 0, >0. */
 int service_compare(const struct bw_service *a, const struct bw_service *b);
 
-/* String+ : the items of a string or strings property, blanks at both ends dropped; 0 if absent, empty or of
- * another type. ret[i] borrow the service until it is modified, at most max. */
+/* String+ : the items of a string or strings property, blanks at both ends dropped; 0 if absent,
+ * empty or of another type. ret[i] borrow the service until it is modified, at most max. */
 size_t service_strings(const struct bw_service *s, const char *name, struct bw_str *ret,
                        size_t max);

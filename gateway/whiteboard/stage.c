@@ -1,13 +1,13 @@
 /* Making an unpublished generation ready.
  *
- * "As if the old ones were not there" is meant literally: the snapshot is built from all readings but
- * theirs, so that neither generation shadows the other, a context of the new one gets what is bound to
- * it, and what only the old one had shadowed is initialised too. What others' objects make of that is
- * not the new generation's fault: only its own failures count.
+ * "As if the old ones were not there" is meant literally: the snapshot is built from all readings
+ * but theirs, so that neither generation shadows the other, a context of the new one gets what is
+ * bound to it, and what only the old one had shadowed is initialised too. What others' objects make
+ * of that is not the new generation's fault: only its own failures count.
  *
  * Owns: the stage's readings and snapshot. Runs in: the loop's stack; calls bundle code, which may
  * register services (the whiteboard keeps them back meanwhile). Fails with: false and a reason.
- * Tests: tests/unit/whiteboard/exchange_test.c. */
+ * Tests: tests/unit/whiteboard/generations_test.c. */
 #include "stage.h"
 
 #include <base/fatal.h>

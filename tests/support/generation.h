@@ -1,5 +1,5 @@
-/* generation.h - copies of the bundle tests/support/bundles/generation.c that are other generations of
- * it. */
+/* generation.h - copies of the bundle tests/support/bundles/generation.c that are other generations
+ * of it. */
 #pragma once
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
-/* Bundles that wear a worker out, and one that crashes it. Proves: when 64 old generations cannot be
- * unmapped each worker gets a successor, and no client notices; a pattern that crashes its worker is
- * answered 503 for a while, is tried again after it, and costs nothing else. */
+/* Bundles that wear a worker out, and one that crashes it. Proves: when 64 old generations cannot
+ * be unmapped each worker gets a successor, and no client notices; a pattern that crashes its
+ * worker is answered 503 for a while, is tried again after it, and costs nothing else. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* gateway/http/server.c, shared.c: a worker that makes room for its successor loses nobody: who has a
- * connection is answered once more and told to close it, and what the worker counts from then on is not
- * seen where its successor counts. */
+/* gateway/http/server.c, shared.c: a worker that makes room for its successor loses nobody: who has
+ * a connection is answered once more and told to close it, and what the worker counts from then on
+ * is not seen where its successor counts. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <poll.h>

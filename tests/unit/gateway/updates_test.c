@@ -1,7 +1,7 @@
-/* Bundles updated without a pause under keep-alive clients, over real sockets: no question is lost, none
- * is answered by a servlet that was destroyed, no connection ever sees a lower number after a higher one,
- * and what an update costs in memory and mappings is given back. (In one worker; that all change at
- * once is the system test's.) */
+/* Bundles updated without a pause under keep-alive clients, over real sockets: no question is lost,
+ * none is answered by a servlet that was destroyed, no connection ever sees a lower number after a
+ * higher one, and what an update costs in memory and mappings is given back. (In one worker; that
+ * all change at once is the system test's.) */
 #include <gateway/bundles.h>
 #include <gateway/http/loop.h>
 #include <gateway/whiteboard/async.h>
@@ -191,7 +191,8 @@ static struct size size_of_server(void)
 	return s;
 }
 
-/* Its size when no old generation is mapped: requests are in them for a moment after each update. */
+/* Its size when no old generation is mapped: requests are in them for a moment after each
+ * update. */
 static struct size settled(void)
 {
 	const uint64_t list = 0;

@@ -1,7 +1,7 @@
-/* gateway/generations.c, footprint.c, whiteboard/exchange.c, stage.c, with shared objects: an update is
- * one step, for the whiteboard, the engine's mounted servlets and the requirement table; whatever
- * fails leaves the old generation as it was; an old one lives as long as a request that began with it,
- * and not longer; what is stopped answers 503 and nothing else does. */
+/* gateway/generations.c, footprint.c, whiteboard/exchange.c, stage.c, with shared objects: an
+ * update is one step, for the whiteboard, the engine's mounted servlets and the requirement table;
+ * whatever fails leaves the old generation as it was; an old one lives as long as a request that
+ * began with it, and not longer; what is stopped answers 503 and nothing else does. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <gateway/bundles.h>
@@ -479,7 +479,8 @@ Test(generations, what_stops_may_not_register)
 	end();
 }
 
-/* Row E33: the whiteboard stops with a request inside and starts anew, with the same registrations. */
+/* Row E33: the whiteboard stops with a request inside and starts anew, with the same
+ * registrations. */
 Test(generations, a_whiteboard_that_starts_again_serves_all)
 {
 	begin();
@@ -644,7 +645,8 @@ static size_t count_mappings(void)
 	return n;
 }
 
-/* Under the sanitizers: whatever is touched after its unmapping, and whatever is left behind, ends it. */
+/* Under the sanitizers: whatever is touched after its unmapping, and whatever is left behind, ends
+ * it. */
 Test(generations, a_thousand_updates_leave_nothing)
 {
 	size_t after_100 = 0;
