@@ -40,9 +40,11 @@ static int (*work)(struct bw_req *req);
 static struct bw_res_header cookie_header;
 static bool                 is_https, is_committed;
 
+static struct bw_context *in_context = &context;
+
 static void serve(struct bw_req *req)
 {
-	req->context = &context;
+	req->context = in_context;
 	req->snapshot = &snapshot;
 	req->scheme = is_https ? BW_STR("https") : BW_STR("http");
 	req->committed = is_committed;
@@ -294,6 +296,23 @@ Test(session, none_is_made_after_the_head_has_gone)
 	req = request(NULL, create);
 	cr_assert(ended && result == BW_ESTATE && repo.n_questions == 0);
 	request_release(req);
+}
+
+/* Preprocessors have the server's own context, and management none at all. */
+Test(session, there_is_none_without_a_context_of_ones_own)
+{
+	static struct bw_context server = { .reading = &reading };
+	struct bw_context *const contexts[] = { &server, NULL };
+
+	snapshot.server = &server;
+	for (size_t i = 0; i < 2; i++) {
+		struct bw_req *req;
+
+		in_context = contexts[i];
+		req = request("JSESSIONID=" ID_1, create);
+		cr_assert(ended && result == BW_ESTATE && repo.n_questions == 0, "%zu", i);
+		request_release(req);
+	}
 }
 
 Test(session, a_failure_leaves_no_cookie)
