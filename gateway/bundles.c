@@ -87,9 +87,11 @@ static const struct bundle_row *find_row(const struct bundle_list *installed, co
 static void refuse(struct bw_bundle *b, const char *reason)
 {
 	struct bundle_entry *e;
+	char                *copy = xstrdup(reason);
 
 	log_error(0, "bundle %s is refused: it %s", b->file, reason);
-	b->failure = xstrdup(reason);
+	free(b->failure); /* which may be the reason */
+	b->failure = copy;
 	b->state = BUNDLE_REFUSED;
 	if (b->uses == 0)
 		library_close(b);

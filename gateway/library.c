@@ -9,7 +9,7 @@
  * threads pending. RTLD_NOLOAD tells both.
  *
  * Owns: nothing; the handle is in struct bw_bundle. Runs in: the loop's stack; runs constructors
- * and destructors of the bundle. Logs: what dlerror says. Tests:
+ * and destructors of the bundle. Tests:
  * tests/unit/whiteboard/bundles_test.c. */
 #include "library.h"
 
@@ -17,7 +17,7 @@
 #include "mark.h"
 #include "whiteboard/helper.h"
 
-#include <base/log.h>
+#include <base/fatal.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,8 +108,8 @@ const char *library_open(struct bw_bundle *b)
 	b->library = dlopen(b->file, RTLD_NOW | RTLD_LOCAL);
 	mark_end(before);
 	if (!b->library) {
-		log_error(0, "%s", dlerror());
-		return "cannot be loaded";
+		b->failure = xasprintf("cannot be loaded: %s", dlerror());
+		return b->failure;
 	}
 	b->descriptor = dlsym(b->library, "boardwalk_bundle");
 	return check_descriptor(b->descriptor);

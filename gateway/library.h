@@ -10,7 +10,7 @@ struct bw_bundle;
 #define LIBRARY_NAME_MAX 100
 bool library_is_name(const char *name);
 /* Maps b->file and fills library and descriptor. NULL, or why it cannot be used, as the end of "it
- * ..."; static text. What was mapped stays in b for library_close. */
+ * ..."; static text, or b->failure. What was mapped stays in b for library_close. */
 const char *library_open(struct bw_bundle *b);
 /* Unmaps. False: it is still there (NODELETE, or another one holds it), and stays. */
 bool library_close(struct bw_bundle *b);

@@ -148,7 +148,7 @@ static void look_at(const char *file, const char *reason)
 	struct registry *r = begin();
 
 	load(&file, 1);
-	cr_assert_str_eq(refusal(), reason);
+	cr_assert(strncmp(refusal(), reason, strlen(reason)) == 0, "%s", refusal());
 	end(r);
 }
 

@@ -373,6 +373,12 @@ Test(generations, orders_that_cannot_be)
 	same.generation = ++number;
 	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
 	cr_assert_str_eq(reason, "is mapped already, and a generation needs a file of its own");
+	same.file = TEST_BUNDLES "/major.so";
+	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
+	cr_assert_str_eq(reason, "is built for another major version of the ABI");
+	same.file = "/etc/passwd";
+	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
+	cr_assert_str_eq(reason, "cannot be loaded: /etc/passwd: invalid ELF header");
 	same.file = "/nowhere.so";
 	cr_assert(eq(int, bundles_prepare(&same, reason, sizeof(reason)), BW_EINVAL));
 	cr_assert_str_eq(reason, "cannot be read");
