@@ -1,7 +1,8 @@
-/* acl.c - the `set ACL on` block of the repoinit language.
+/* acl.c - the statements about access control lists: `set ACL`, `remove ACE` and `delete ACL`, each of
+ * them `on` paths or `for` principals. A line names the other side.
  *
  * Owns: nothing; what it makes lives in the script's arena. Runs in: the CLI, blocking.
- * Fails with: false and a place. Tests: tests/conformance/repoinit.rows. */
+ * Fails with: false and a place. Tests: tests/conformance/repoinit. */
 #include "parse.h"
 
 /* (ACLOptions=a,b): one option has a meaning, the language ignores the others. */
@@ -20,60 +21,94 @@ static bool parse_options(struct parser *p, bool *ret_ignore_missing)
 	return parse_expect(p, ")");
 }
 
-static bool parse_privileges(struct parser *p, struct repoinit_acl_line *line)
+static bool parse_privileges(struct parser *p, bool exact, struct repoinit_acl_line *line)
 {
-	unsigned kinds = 1u << TOKEN_NAME | 1u << TOKEN_WORD;
-	bool     all = p->token.kind == TOKEN_WORD && p->token.n == 1 && p->token.p[0] == '*';
+	bool all = p->token.kind == TOKEN_WORD && p->token.n == 1 && p->token.p[0] == '*';
 
 	if (line->action == REPOINIT_REMOVE_ALL) {
 		if (all)
 			return parse_next(p);
 		return parse_wrong(p, "'*' (single entries are removed by 'remove ACE')");
 	}
-	return parse_words(p, kinds, "a privilege", &line->privileges);
+	if (all)
+		return parse_wrong(p,
+		                   exact ? "a privilege (whole lists are removed by 'delete ACL')"
+		                         : "a privilege");
+	return parse_words(p, PARSE_PREFIXED, "a privilege", &line->privileges);
 }
 
-static bool parse_acl_line(struct parser *p, struct repoinit_acl_line **ret)
+/* allow, deny or, if the block is not a list of exact entries, remove. */
+static bool parse_action(struct parser *p, bool exact, struct repoinit_acl_line *line)
 {
-	struct repoinit_acl_line *line = arena_zalloc(&p->script->arena, sizeof(*line));
-
-	line->at = p->token.at;
 	if (parse_is(p, "allow"))
 		line->action = REPOINIT_ALLOW;
 	else if (parse_is(p, "deny"))
 		line->action = REPOINIT_DENY;
-	else if (parse_is(p, "remove"))
+	else if (parse_is(p, "remove") && !exact)
 		line->action = REPOINIT_REMOVE_ALL;
 	else
-		return parse_wrong(p, "'allow', 'deny', 'remove' or 'end'");
-	if (!parse_next(p) || !parse_privileges(p, line))
+		return parse_wrong(p, exact ? "'allow', 'deny' or 'end'"
+		                            : "'allow', 'deny', 'remove' or 'end'");
+	return parse_next(p);
+}
+
+static bool parse_principals(struct parser *p, struct repoinit_word **ret)
+{
+	return parse_words(p, PARSE_PREFIXED, "a principal", ret);
+}
+
+static bool parse_acl_line(struct parser *p, const struct repoinit_statement *s,
+                           struct repoinit_acl_line **ret)
+{
+	struct repoinit_acl_line *line = arena_zalloc(&p->script->arena, sizeof(*line));
+	bool                      exact = s->kind == REPOINIT_REMOVE_ACE;
+
+	line->at = p->token.at;
+	if (!parse_action(p, exact, line) || !parse_privileges(p, exact, line))
 		return false;
 	if (parse_is(p, "nodetypes"))
-		return parse_unsupported(p, p->token.at, "nodetypes");
-	if (!parse_expect(p, "for") ||
-	    !parse_words(p, PARSE_NAMES | 1u << TOKEN_NAME, "a principal", &line->principals))
+		return parse_unsupported(p, p->token.at, "nodetypes",
+		                         "entries with restrictions are not evaluated");
+	if (s->acl.paths != NULL
+	            ? !parse_expect(p, "for") || !parse_principals(p, &line->principals)
+	            : !parse_expect(p, "on") || !parse_paths(p, &line->paths))
 		return false;
 	if (parse_is(p, "restriction"))
-		return parse_unsupported(p, p->token.at, "restriction");
+		return parse_unsupported(p, p->token.at, "restriction",
+		                         "entries with restrictions are not evaluated");
 	*ret = line;
 	return parse_line_end(p);
 }
 
-bool parse_acl(struct parser *p, struct repoinit_statement *s)
+static bool parse_acl_lines(struct parser *p, struct repoinit_statement *s)
 {
 	struct repoinit_acl_line **tail = &s->acl.lines;
 	bool                       more;
 
-	if (!parse_paths(p, &s->acl.paths) || !parse_options(p, &s->acl.ignore_missing_principal) ||
-	    !parse_line_end(p))
-		return false;
 	for (;;) {
 		if (!parse_block_line(p, s->acl.lines == NULL, &more))
 			return false;
 		if (!more)
 			return true;
-		if (!parse_acl_line(p, tail))
+		if (!parse_acl_line(p, s, tail))
 			return false;
 		tail = &(*tail)->next;
 	}
+}
+
+static bool parse_rest(struct parser *p, struct repoinit_statement *s)
+{
+	if (s->kind == REPOINIT_SET_ACL && !parse_options(p, &s->acl.ignore_missing_principal))
+		return false;
+	return parse_line_end(p) && (s->kind == REPOINIT_DELETE_ACL || parse_acl_lines(p, s));
+}
+
+bool parse_acl_on(struct parser *p, struct repoinit_statement *s)
+{
+	return parse_paths(p, &s->acl.paths) && parse_rest(p, s);
+}
+
+bool parse_acl_for(struct parser *p, struct repoinit_statement *s)
+{
+	return parse_principals(p, &s->acl.principals) && parse_rest(p, s);
 }

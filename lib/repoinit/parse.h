@@ -24,8 +24,8 @@ bool parse_expect(struct parser *p, const char *text);
 bool parse_line_end(struct parser *p);
 /* "expected WHAT instead of ..." about the word here. */
 bool parse_wrong(struct parser *p, const char *what);
-/* "'WHAT' is not supported by this version" */
-bool parse_unsupported(struct parser *p, struct repoinit_at at, const char *what);
+/* "WHAT: WHY", for what belongs to the language and not to this version. */
+bool parse_unsupported(struct parser *p, struct repoinit_at at, const char *what, const char *why);
 /* One word of one of the kinds in the mask (1u << TOKEN_WORD | ...); what: for the message. */
 bool parse_word(struct parser *p, unsigned kinds, const char *what, struct repoinit_word **ret);
 /* The same, one or more with commas between. */
@@ -36,9 +36,25 @@ bool parse_paths(struct parser *p, struct repoinit_word **ret);
  * lines are passed over. *ret_more is valid only if the answer is true. */
 bool parse_block_line(struct parser *p, bool first, bool *ret_more);
 
-/* The blocks, from the word behind their header's fixed words. */
-bool parse_acl(struct parser *p, struct repoinit_statement *s);              /* acl.c */
-bool parse_properties(struct parser *p, struct repoinit_statement *s);       /* property.c */
-bool parse_property_lines(struct parser *p, struct repoinit_property **ret); /* property.c */
+/* The rest of a statement, from the word behind its fixed words. s->kind is set. */
+bool parse_path(struct parser *p, struct repoinit_statement *s);                /* path.c */
+bool parse_mixins(struct parser *p, struct repoinit_statement *s);              /* path.c */
+bool parse_create_service_user(struct parser *p, struct repoinit_statement *s); /* principal.c */
+bool parse_create_user(struct parser *p, struct repoinit_statement *s);         /* principal.c */
+bool parse_create_group(struct parser *p, struct repoinit_statement *s);        /* principal.c */
+bool parse_delete_service_user(struct parser *p, struct repoinit_statement *s); /* principal.c */
+bool parse_delete_user(struct parser *p, struct repoinit_statement *s);         /* principal.c */
+bool parse_delete_group(struct parser *p, struct repoinit_statement *s);        /* principal.c */
+bool parse_disable(struct parser *p, struct repoinit_statement *s);             /* principal.c */
+bool parse_membership(struct parser *p, struct repoinit_statement *s);          /* principal.c */
+bool parse_acl_on(struct parser *p, struct repoinit_statement *s);              /* acl.c */
+bool parse_acl_for(struct parser *p, struct repoinit_statement *s);             /* acl.c */
+bool parse_properties(struct parser *p, struct repoinit_statement *s);          /* property.c */
+bool parse_property_lines(struct parser *p, struct repoinit_property **ret);    /* property.c */
+bool parse_namespace(struct parser *p, struct repoinit_statement *s);           /* registry.c */
+bool parse_privilege(struct parser *p, struct repoinit_statement *s);           /* registry.c */
+bool parse_abstract_privilege(struct parser *p, struct repoinit_statement *s);  /* registry.c */
 
-#define PARSE_NAMES (1u << TOKEN_WORD | 1u << TOKEN_QUOTED)
+#define PARSE_NAMES    (1u << TOKEN_WORD | 1u << TOKEN_QUOTED)
+#define PARSE_PREFIXED (PARSE_NAMES | 1u << TOKEN_NAME) /* types, privileges, principals */
+#define PARSE_PATHS    (1u << TOKEN_PATH | 1u << TOKEN_QUOTED)

@@ -1,7 +1,7 @@
 /* property.c - the `set properties on` block of the repoinit language and its typed values.
  *
  * Owns: nothing; what it makes lives in the script's arena. Runs in: the CLI, blocking.
- * Fails with: false and the place of the value. Tests: tests/conformance/repoinit.rows. */
+ * Fails with: false and the place of the value. Tests: tests/conformance/repoinit. */
 #include "parse.h"
 
 #include <ctype.h>
@@ -123,7 +123,7 @@ static bool parse_property_type(struct parser *p, struct repoinit_property *prop
 /* No value at all is an empty list; two or more are a list whatever the type says. */
 static bool parse_values(struct parser *p, struct repoinit_property *property)
 {
-	unsigned kinds = PARSE_NAMES | 1u << TOKEN_NAME | 1u << TOKEN_PATH;
+	unsigned kinds = PARSE_PREFIXED | 1u << TOKEN_PATH;
 
 	if (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END &&
 	    !parse_words(p, kinds, "a value", &property->values))
@@ -146,8 +146,7 @@ static bool parse_property(struct parser *p, struct repoinit_property **ret)
 	property->only_if_missing = parse_is(p, "default");
 	if (!property->only_if_missing && !parse_is(p, "set"))
 		return parse_wrong(p, "'set', 'default' or 'end'");
-	if (!parse_next(p) ||
-	    !parse_word(p, PARSE_NAMES | 1u << TOKEN_NAME, "a property's name", &name) ||
+	if (!parse_next(p) || !parse_word(p, PARSE_PREFIXED, "a property's name", &name) ||
 	    !parse_property_type(p, property) || !parse_expect(p, "to") ||
 	    !parse_values(p, property))
 		return false;

@@ -2,8 +2,8 @@
  *
  * A script is a sequence of statements, one a line; blocks end with `end`. The whole text is parsed
  * before anything is executed, so that a script with an error in its last line changes nothing.
- * Statements of the language which this version cannot execute are recognised and refused by name.
- * scan.h makes the words; cli/repoinit.c executes the list. */
+ * Statements of the language which this version cannot carry out are recognised and refused, with
+ * the reason. scan.h makes the words; cli/repoinit.c executes the list. */
 #pragma once
 #include <boardwalk/types.h>
 
@@ -30,17 +30,19 @@ struct repoinit_segment { /* one name of `create path` */
 	struct repoinit_segment *next;
 	struct bw_str            name;
 	struct bw_str            type; /* absent: none stated */
+	struct repoinit_word    *mixins;
 	struct repoinit_at       at;
 };
 
 enum repoinit_acl_action { REPOINIT_ALLOW, REPOINIT_DENY, REPOINIT_REMOVE_ALL };
 
+/* Of paths and principals a line has those that its statement does not. */
 struct repoinit_acl_line {
 	struct repoinit_acl_line *next;
 	struct repoinit_at        at;
 	enum repoinit_acl_action  action;
 	struct repoinit_word     *privileges; /* NULL for REPOINIT_REMOVE_ALL */
-	struct repoinit_word     *principals;
+	struct repoinit_word     *paths, *principals;
 };
 
 enum repoinit_type {
@@ -61,12 +63,24 @@ struct repoinit_property {
 	struct repoinit_word     *values; /* each fits the type */
 };
 
+enum repoinit_principal { REPOINIT_USER, REPOINIT_SERVICE, REPOINIT_GROUP };
+
 enum repoinit_kind {
 	REPOINIT_CREATE_PATH,
-	REPOINIT_CREATE_SERVICE_USER,
-	REPOINIT_CREATE_USER,
+	REPOINIT_ENSURE_NODES,
+	REPOINIT_CREATE_PRINCIPAL,
+	REPOINIT_DELETE_PRINCIPAL,
+	REPOINIT_DISABLE_USER,
+	REPOINIT_ADD_MEMBERS,
+	REPOINIT_REMOVE_MEMBERS,
 	REPOINIT_SET_ACL,
+	REPOINIT_REMOVE_ACE,
+	REPOINIT_DELETE_ACL,
 	REPOINIT_SET_PROPERTIES,
+	REPOINIT_ADD_MIXIN,
+	REPOINIT_REMOVE_MIXIN,
+	REPOINIT_REGISTER_NAMESPACE,
+	REPOINIT_REGISTER_PRIVILEGE,
 };
 
 struct repoinit_statement {
@@ -77,24 +91,40 @@ struct repoinit_statement {
 		struct {
 			struct bw_str            default_type; /* absent: none stated */
 			struct repoinit_segment *segments;     /* NULL: the root */
-		} path;
+		} path;                                        /* create and ensure */
 		struct {
+			enum repoinit_principal class;
 			struct repoinit_word *names;
-		} service_users;
-		struct {
-			struct repoinit_word *name;
+			struct repoinit_word *folder;   /* NULL: no path stated */
+			bool                  forced;   /* whoever lives elsewhere moves */
 			struct repoinit_word *password; /* NULL: cannot log in by password */
 			bool                  hashed;   /* it is a complete argon2id verifier */
-		} user;
+		} principal;                            /* create and delete */
 		struct {
-			struct repoinit_word     *paths;
-			struct repoinit_acl_line *lines;
+			struct repoinit_word *name, *reason;
+		} disable;
+		struct {
+			struct repoinit_word *members, *group;
+		} membership; /* add and remove */
+		struct {
+			struct repoinit_word     *paths, *principals; /* one of them is NULL */
+			struct repoinit_acl_line *lines;              /* none for delete */
 			bool                      ignore_missing_principal;
-		} acl;
+		} acl; /* set, remove and delete */
 		struct {
 			struct repoinit_word     *paths;
 			struct repoinit_property *lines;
 		} properties;
+		struct {
+			struct repoinit_word *names, *paths;
+		} mixins; /* add and remove */
+		struct {
+			struct repoinit_word *prefix, *uri;
+		} name_space;
+		struct {
+			struct repoinit_word *name, *parts; /* parts may be NULL */
+			bool                  abstract;
+		} privilege;
 	};
 };
 

@@ -14,35 +14,78 @@ static void check_words(const struct repoinit_word *word)
 			abort();
 }
 
+static void check_segments(const struct repoinit_segment *at)
+{
+	for (; at != NULL; at = at->next) {
+		if (at->name.n == 0 || memchr(at->name.p, '/', at->name.n) != NULL)
+			abort();
+		check_words(at->mixins);
+	}
+}
+
+/* One side stands in the statement, the other in each line. */
+static void check_acl(const struct repoinit_statement *s)
+{
+	if ((s->acl.paths == NULL) == (s->acl.principals == NULL))
+		abort();
+	check_words(s->acl.paths);
+	check_words(s->acl.principals);
+	if ((s->acl.lines == NULL) != (s->kind == REPOINIT_DELETE_ACL))
+		abort();
+	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next) {
+		check_words(line->privileges);
+		if ((s->acl.paths == NULL ? line->paths : line->principals) == NULL)
+			abort();
+		check_words(line->paths);
+		check_words(line->principals);
+	}
+}
+
 static void check_statement(const struct repoinit_statement *s)
 {
 	switch (s->kind) {
 	case REPOINIT_CREATE_PATH:
-		for (const struct repoinit_segment *at = s->path.segments; at != NULL;
-		     at = at->next)
-			if (at->name.n == 0 || memchr(at->name.p, '/', at->name.n) != NULL)
-				abort();
+	case REPOINIT_ENSURE_NODES:
+		check_segments(s->path.segments);
 		break;
-	case REPOINIT_CREATE_SERVICE_USER:
-		check_words(s->service_users.names);
+	case REPOINIT_CREATE_PRINCIPAL:
+	case REPOINIT_DELETE_PRINCIPAL:
+		check_words(s->principal.names);
+		check_words(s->principal.folder);
+		check_words(s->principal.password);
 		break;
-	case REPOINIT_CREATE_USER:
-		check_words(s->user.name);
-		check_words(s->user.password);
+	case REPOINIT_DISABLE_USER:
+		check_words(s->disable.name);
+		check_words(s->disable.reason);
+		break;
+	case REPOINIT_ADD_MEMBERS:
+	case REPOINIT_REMOVE_MEMBERS:
+		check_words(s->membership.members);
+		check_words(s->membership.group);
 		break;
 	case REPOINIT_SET_ACL:
-		check_words(s->acl.paths);
-		for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL;
-		     line = line->next) {
-			check_words(line->privileges);
-			check_words(line->principals);
-		}
+	case REPOINIT_REMOVE_ACE:
+	case REPOINIT_DELETE_ACL:
+		check_acl(s);
 		break;
 	case REPOINIT_SET_PROPERTIES:
 		check_words(s->properties.paths);
 		for (const struct repoinit_property *p = s->properties.lines; p != NULL;
 		     p = p->next)
 			check_words(p->values);
+		break;
+	case REPOINIT_ADD_MIXIN:
+	case REPOINIT_REMOVE_MIXIN:
+		check_words(s->mixins.names);
+		check_words(s->mixins.paths);
+		break;
+	case REPOINIT_REGISTER_NAMESPACE:
+		check_words(s->name_space.prefix);
+		check_words(s->name_space.uri);
+		break;
+	case REPOINIT_REGISTER_PRIVILEGE:
+		check_words(s->privilege.name);
+		check_words(s->privilege.parts);
 		break;
 	}
 }

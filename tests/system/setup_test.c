@@ -562,16 +562,16 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed)
 		  ":2:12: " },
 		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:reed for "
 		  "everyone\nend\n",
-		  ":3:2: " },
+		  ":3:8: " },
 		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:read for "
 		  "noone\nend\n",
 		  ":3:21: " },
 		{ "create path /content/dam/x\nset properties on /none\n set a to b\nend\n",
-		  ":3:2: " },
+		  ":2:19: " },
 		{ "create path /content/dam/x\ncreate path (no:such) /y\n", ":2:23: " },
 		{ "create path /content/dam/x\ncreate user servlettest\n", ":2:13: " },
-		{ "create path /content/dam/x\ncreate group g\n",
-		  ":2:1: 'create group' is not supported" },
+		{ "create path /content/dam/x\nset repository ACL for u\n",
+		  ":2:1: 'set repository ACL' is not supported" },
 	};
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;

@@ -22,26 +22,55 @@ static void put_words(struct buf *out, const struct repoinit_word *word, const c
 
 static void put_path(struct buf *out, const struct repoinit_statement *s)
 {
-	buf_printf(out, "path%s%s", s->path.default_type.p ? " default " : "",
+	buf_printf(out, "%s%s%s", s->kind == REPOINIT_ENSURE_NODES ? "ensure" : "path",
+	           s->path.default_type.p ? " default " : "",
 	           s->path.default_type.p ? s->path.default_type.p : "");
-	for (const struct repoinit_segment *at = s->path.segments; at != NULL; at = at->next)
+	for (const struct repoinit_segment *at = s->path.segments; at != NULL; at = at->next) {
 		buf_printf(out, " %s%s%s%s", at->name.p, at->type.p ? "(" : "",
 		           at->type.p ? at->type.p : "", at->type.p ? ")" : "");
+		for (const struct repoinit_word *m = at->mixins; m != NULL; m = m->next)
+			buf_printf(out, "+%s", m->text.p);
+	}
+}
+
+static void put_principal(struct buf *out, const struct repoinit_statement *s)
+{
+	static const char *const    classes[] = { "user ", "service user ", "group " };
+	const struct repoinit_word *password = s->principal.password;
+
+	buf_printf(out, "%s%s", s->kind == REPOINIT_DELETE_PRINCIPAL ? "delete " : "",
+	           classes[s->principal.class]);
+	put_words(out, s->principal.names, "");
+	if (s->principal.folder != NULL)
+		buf_printf(out, "%s at %s", s->principal.forced ? " forced" : "",
+		           s->principal.folder->text.p);
+	if (password != NULL)
+		buf_printf(out, " %s %s", s->principal.hashed ? "hash" : "password",
+		           password->text.p);
+}
+
+static void put_acl_line(struct buf *out, const struct repoinit_acl_line *line)
+{
+	static const char *const actions[] = { "allow", "deny", "remove *" };
+
+	buf_printf(out, " %s ", actions[line->action]);
+	put_words(out, line->privileges, "");
+	buf_printf(out, "%s%s ", line->privileges ? " " : "", line->paths ? "on" : "for");
+	put_words(out, line->paths ? line->paths : line->principals, "");
 }
 
 static void put_acl(struct buf *out, const struct repoinit_statement *s)
 {
-	static const char *const actions[] = { "allow", "deny", "remove *" };
-
-	buf_printf(out, "acl ");
-	put_words(out, s->acl.paths, "");
-	buf_printf(out, "%s:", s->acl.ignore_missing_principal ? " ignoring" : "");
-	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next) {
-		buf_printf(out, " %s ", actions[line->action]);
-		put_words(out, line->privileges, "");
-		buf_printf(out, "%sfor ", line->privileges ? " " : "");
-		put_words(out, line->principals, "");
-	}
+	buf_printf(out, "%sacl %s",
+	           s->kind == REPOINIT_REMOVE_ACE   ? "remove from "
+	           : s->kind == REPOINIT_DELETE_ACL ? "delete "
+	                                            : "",
+	           s->acl.paths ? "" : "of ");
+	put_words(out, s->acl.paths ? s->acl.paths : s->acl.principals, "");
+	buf_printf(out, "%s%s", s->acl.ignore_missing_principal ? " ignoring" : "",
+	           s->acl.lines ? ":" : "");
+	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next)
+		put_acl_line(out, line);
 }
 
 static void put_properties(struct buf *out, const struct repoinit_statement *s)
@@ -58,28 +87,57 @@ static void put_properties(struct buf *out, const struct repoinit_statement *s)
 	}
 }
 
+/* The two lists of words of a statement that has no more than these. */
+static void put_two(struct buf *out, const char *what, const struct repoinit_word *a,
+                    const char *between, const struct repoinit_word *b)
+{
+	buf_printf(out, "%s ", what);
+	put_words(out, a, "");
+	if (b != NULL)
+		buf_printf(out, " %s ", between);
+	put_words(out, b, "");
+}
+
 static void put_statement(struct buf *out, const struct repoinit_statement *s)
 {
 	switch (s->kind) {
 	case REPOINIT_CREATE_PATH:
+	case REPOINIT_ENSURE_NODES:
 		put_path(out, s);
 		break;
-	case REPOINIT_CREATE_SERVICE_USER:
-		buf_printf(out, "service user ");
-		put_words(out, s->service_users.names, "");
+	case REPOINIT_CREATE_PRINCIPAL:
+	case REPOINIT_DELETE_PRINCIPAL:
+		put_principal(out, s);
 		break;
-	case REPOINIT_CREATE_USER:
-		buf_printf(out, "user %s%s%s", s->user.name->text.p,
-		           s->user.password == NULL ? ""
-		           : s->user.hashed         ? " hash "
-		                                    : " password ",
-		           s->user.password ? s->user.password->text.p : "");
+	case REPOINIT_DISABLE_USER:
+		put_two(out, "disable", s->disable.name, "because", s->disable.reason);
+		break;
+	case REPOINIT_ADD_MEMBERS:
+		put_two(out, "add", s->membership.members, "to", s->membership.group);
+		break;
+	case REPOINIT_REMOVE_MEMBERS:
+		put_two(out, "remove", s->membership.members, "from", s->membership.group);
 		break;
 	case REPOINIT_SET_ACL:
+	case REPOINIT_REMOVE_ACE:
+	case REPOINIT_DELETE_ACL:
 		put_acl(out, s);
 		break;
 	case REPOINIT_SET_PROPERTIES:
 		put_properties(out, s);
+		break;
+	case REPOINIT_ADD_MIXIN:
+		put_two(out, "add mixin", s->mixins.names, "to", s->mixins.paths);
+		break;
+	case REPOINIT_REMOVE_MIXIN:
+		put_two(out, "remove mixin", s->mixins.names, "from", s->mixins.paths);
+		break;
+	case REPOINIT_REGISTER_NAMESPACE:
+		put_two(out, "namespace", s->name_space.prefix, "is", s->name_space.uri);
+		break;
+	case REPOINIT_REGISTER_PRIVILEGE:
+		put_two(out, s->privilege.abstract ? "abstract privilege" : "privilege",
+		        s->privilege.name, "with", s->privilege.parts);
 		break;
 	}
 }

@@ -266,6 +266,45 @@ Test(sql, what_remains_of_all_is_every_leaf)
 	       "f");
 }
 
+/* What the journals say of changes that only scripts make. */
+Test(sql, news_of_types_lists_and_accounts)
+{
+	test_postgres_sql(p, "SELECT repo.node_create('/a', 'sling:Folder'), "
+	                     "repo.node_create('/a/b', 'sling:Folder'), "
+	                     "repo.ace_append('/a', p.id, true, '{jcr:read}'), "
+	                     "repo.ace_append('/a', p.id, false, '{jcr:write}'), "
+	                     "repo.ace_append('/a/b', p.id, true, '{jcr:read}'), "
+	                     "auth.membership_add('g', 'u') "
+	                     "FROM auth.principal p WHERE p.name = 'u'");
+	test_postgres_sql(p, "DELETE FROM repo.journal; DELETE FROM auth.journal");
+	test_postgres_sql(p, "SELECT repo.node_type_set('/a', 'nt:unstructured'), "
+	                     "repo.mixin_add('/a', 'mix:referenceable'), "
+	                     "repo.mixin_remove('/a', 'mix:referenceable')");
+	test_postgres_sql(p, "SELECT auth.principal_disable('u', 'gone'::text), "
+	                     "auth.principal_disable('u', 'away'::text), "
+	                     "auth.principal_delete('u')");
+	expect("SELECT string_agg(concat_ws(' ', kind, path, nullif(array_to_string(properties, "
+	       "','), '')), '; '"
+	       " ORDER BY seq) FROM repo.journal",
+	       "CHANGED /a jcr:primaryType; CHANGED /a jcr:mixinTypes,jcr:uuid; "
+	       "CHANGED /a jcr:mixinTypes; ACL /a; ACL /a/b");
+	expect("SELECT string_agg(kind, ' ' ORDER BY seq) FROM auth.journal", "disabled deleted");
+	expect("SELECT count(*) FROM repo.ace", "0");
+	expect("SELECT count(*) FROM auth.membership", "0");
+	refused("SELECT repo.node_type_set('/a', 'nt:base')", "22023");
+	refused("SELECT repo.node_type_set('/none', 'nt:file')", "P0002");
+	refused("SELECT repo.mixin_add('/none', 'mix:title')", "P0002");
+	refused("SELECT repo.mixin_add('/a', 'mix:lockable')", "0A000");
+	refused("SELECT repo.mixin_add('/a', NULL)", "22023");
+	refused("SELECT repo.acl_delete('/none')", "P0002");
+	refused("SELECT repo.ace_remove('/a', 3, true, '{}')", "22023");
+	refused("SELECT repo.namespace_register('1x', 'x:y')", "42602");
+	refused("SELECT repo.namespace_register('x', '')", "22023");
+	refused("SELECT repo.namespace_register('x', NULL)", "23502");
+	refused("SELECT auth.principal_delete('everyone')", "42809");
+	refused("SELECT auth.membership_remove('u', 'g')", "P0002");
+}
+
 Test(sql, rights_of_the_role)
 {
 	static const char *const denied[] = {
@@ -281,12 +320,23 @@ Test(sql, rights_of_the_role)
 		"SELECT repo.property_remove('/', 'x')",
 		"SELECT repo.ace_append('/', 3, true, '{jcr:all}')",
 		"SELECT repo.ace_remove_all('/', 3)",
+		"SELECT repo.ace_remove('/', 3, true, '{jcr:all}')",
+		"SELECT repo.acl_delete('/')",
+		"SELECT repo.ace_forget(3)",
+		"SELECT repo.mixin_add('/', 'mix:title')",
+		"SELECT repo.mixin_remove('/', 'mix:title')",
+		"SELECT repo.node_type_set('/', 'nt:file')",
+		"SELECT repo.namespace_register('x', 'x:y')",
+		"SELECT repo.privilege_register('x', false, '{}')",
 		"SELECT repo.journal_write('ACL', '/')",
 		"SELECT repo.acl_raise()",
 		"CREATE TABLE repo.mine (x int)",
 		"CREATE TABLE public.mine (x int)",
 		"SELECT * FROM auth.credential",
 		"SELECT * FROM auth.membership",
+		"SELECT auth.principal_delete('u')",
+		"SELECT auth.principal_disable('u', 'x'::text)",
+		"SELECT auth.membership_remove('g', 'u')",
 	};
 	char sqlstate[6];
 

@@ -9,15 +9,29 @@
 /* Every statement and every kind of word this version knows. */
 static const char example[] =
 	"# board application\n"
+	"register namespace (bw) http://boardwalk.invalid/ns/1.0\n"
+	"register privilege bw:draw with rep:addProperties,rep:alterProperties\n"
 	"create path (sling:Folder) "
-        "/boards/public(sling:OrderedFolder)\"/gr\xc3\xb6\xc3\x9f\x65\"\n"
-	"create service user bw-indexer, \"b w\"\n"
-	"create user ada with password {argon2id} \"$argon2id$v=19$m=8,t=1,p=1$YWFh$YmJi\"\n"
+	"/boards/public(sling:OrderedFolder mixin "
+	"mix:title)\"/gr\xc3\xb6\xc3\x9f\x65\"\n"
+	"ensure nodes /boards(sling:OrderedFolder)\n"
+	"add mixin mix:created to /boards\n"
+	"create service user bw-indexer, \"b w\" with forced path system/bw\n"
+	"create group painters\n"
+	"disable user eve : \"gone \\\"away\\\"\"\n"
+	"add ada, bob to group painters\n"
+	"delete service user old\n"
+	"create user ada with path /home/a with password {argon2id} "
+	"\"$argon2id$v=19$m=8,t=1,p=1$YWFh$YmJi\"\n"
 	"set ACL on /boards,/boards/public (ACLOptions=ignoreMissingPrincipal)\n"
 	"  remove * for painters\n"
 	"  allow jcr:read,rep:write for everyone # behind\n"
 	"  deny jcr:all for \"a \\\"b\\\\\"\n"
 	"end\n"
+	"remove ACE for bw-indexer\n"
+	"  deny jcr:read on /boards\n"
+	"end\n"
+	"delete ACL on /old\n"
 	"set properties on /boards/public\n"
 	"  set title to \"Open\nboards\"\n"
 	"  default limit{Long} to 50\n"
@@ -37,8 +51,11 @@ static int parse(const char *text, size_t n, struct repoinit_error *error)
 Test(repoinit, counts_the_statements_of_the_example_in_order)
 {
 	static const enum repoinit_kind want[] = {
-		REPOINIT_CREATE_PATH, REPOINIT_CREATE_SERVICE_USER, REPOINIT_CREATE_USER,
-		REPOINIT_SET_ACL,     REPOINIT_SET_PROPERTIES,
+		REPOINIT_REGISTER_NAMESPACE, REPOINIT_REGISTER_PRIVILEGE, REPOINIT_CREATE_PATH,
+		REPOINIT_ENSURE_NODES,       REPOINIT_ADD_MIXIN,          REPOINIT_CREATE_PRINCIPAL,
+		REPOINIT_CREATE_PRINCIPAL,   REPOINIT_DISABLE_USER,       REPOINIT_ADD_MEMBERS,
+		REPOINIT_DELETE_PRINCIPAL,   REPOINIT_CREATE_PRINCIPAL,   REPOINIT_SET_ACL,
+		REPOINIT_REMOVE_ACE,         REPOINIT_DELETE_ACL,         REPOINIT_SET_PROPERTIES,
 	};
 	struct repoinit_script          *script;
 	const struct repoinit_statement *s;
