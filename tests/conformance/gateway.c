@@ -30,8 +30,10 @@ void gateway_give_up(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
-	if (running)
+	if (running) {
 		test_gateway_print_log(&gateway);
+		test_gateway_discard(&gateway);
+	}
 	exit(2);
 }
 

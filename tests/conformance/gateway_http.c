@@ -10,12 +10,14 @@
 #include "ask.h"
 #include "gateway_impl.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <support/http.h>
 
-#define MAX_TRIES 1000 /* connections, until each worker has accepted one */
+#define MAX_TRIES   1000 /* connections, until each worker has accepted one */
+#define PATIENCE_MS 5000
 
 struct link {
 	struct link *next; /* of the idle ones */
@@ -203,18 +205,26 @@ static struct link *send_request(unsigned worker, const char *text, bool *ret_no
 	return l;
 }
 
-void gateway_start_request(unsigned worker, const char *text)
+/* It will be answered when it is resumed. */
+static void enqueue(unsigned worker, struct answer *a, struct link *l, bool no_body)
 {
 	struct worker  *w = &workers[worker];
 	struct blocked *b = text_alloc(sizeof(*b)), **at = &w->oldest;
 
-	b->answer = text_alloc(sizeof(*b->answer));
-	b->link = send_request(worker, text, &b->no_body);
+	*b = (struct blocked){ .link = l, .answer = a, .no_body = no_body };
 	while (*at)
 		at = &(*at)->next;
 	*at = b;
 	w->n_blocked++;
-	gateway_must(worker, "blocked", text_printf("%u", w->n_blocked));
+}
+
+void gateway_start_request(unsigned worker, const char *text)
+{
+	bool         no_body;
+	struct link *l = send_request(worker, text, &no_body);
+
+	enqueue(worker, text_alloc(sizeof(struct answer)), l, no_body);
+	gateway_must(worker, "blocked", text_printf("%u", workers[worker].n_blocked));
 }
 
 static struct answer *resume(unsigned worker)
@@ -231,13 +241,24 @@ static struct answer *resume(unsigned worker)
 	return b->answer;
 }
 
+/* A request that was not said to block has this long. */
+static bool is_answered(const struct link *l)
+{
+	struct pollfd p = { .fd = l->http.fd, .events = POLLIN };
+
+	return l->http.have > 0 || poll(&p, 1, PATIENCE_MS) > 0;
+}
+
 static struct answer *ask(unsigned worker, const char *text)
 {
 	struct answer *a = text_alloc(sizeof(*a));
 	bool           no_body;
 	struct link   *l = send_request(worker, text, &no_body);
 
-	read_answer(a, l, no_body);
+	if (is_answered(l))
+		read_answer(a, l, no_body);
+	else
+		enqueue(worker, a, l, no_body);
 	return a;
 }
 

@@ -228,14 +228,22 @@ void test_gateway_start(struct test_gateway *ret, const struct test_gateway_opti
 	wait_until_open(ret);
 }
 
+static int wait_for_end(const struct test_gateway *g)
+{
+	int status = 0;
+
+	while (waitpid(g->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
 bool test_gateway_stop(struct test_gateway *g)
 {
-	int  status = 0;
+	int  status;
 	bool well;
 
 	kill(g->pid, SIGTERM);
-	while (waitpid(g->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = wait_for_end(g);
 	/* A worker that a sanitizer ends is started anew: only the log tells. */
 	well = WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
 	       !test_gateway_logged(g, " ended with status ") &&
@@ -245,4 +253,11 @@ bool test_gateway_stop(struct test_gateway *g)
 		test_gateway_print_log(g);
 	nftw(g->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return well;
+}
+
+void test_gateway_discard(struct test_gateway *g)
+{
+	kill(g->pid, SIGKILL); /* its workers end with it */
+	wait_for_end(g);
+	nftw(g->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -25,6 +25,8 @@ void test_gateway_start(struct test_gateway *ret, const struct test_gateway_opti
 /* Ends it and waits for that. False if it did not end well, or if a worker did not at any time; its log
  * is printed then. */
 bool test_gateway_stop(struct test_gateway *g);
+/* Ends it at once, for a test that has failed already. */
+void test_gateway_discard(struct test_gateway *g);
 /* What its workers say to an order of the operator, {"verb": "whiteboard"} or so: a JSON array with the
  * answer of each; NULL if one of them gave none. Owned: json_decref. */
 struct json_t *test_gateway_order(const struct test_gateway *g, const char *request);
