@@ -115,6 +115,10 @@ static struct bw_session *take(struct bw_req *req, const struct ask_sessions *an
 	struct bw_session   *own = NULL;
 
 	all->lives = false;
+	for (unsigned i = 0; i < answer->n; i++)
+		if (answer->records[i].what == SESSION_ENDED)
+			tell_ended(req, &answer->records[i]);
+	/* After those that ended, which may be of this context as well: find takes the newest. */
 	for (unsigned i = 0; i < answer->n; i++) {
 		const struct session_record *r = &answer->records[i];
 
@@ -125,9 +129,6 @@ static struct bw_session *take(struct bw_req *req, const struct ask_sessions *an
 		session_fill(own, r);
 		own->state = SESSION_LIVE;
 	}
-	for (unsigned i = 0; i < answer->n; i++)
-		if (answer->records[i].what == SESSION_ENDED)
-			tell_ended(req, &answer->records[i]);
 	return own;
 }
 

@@ -13,9 +13,9 @@
 
 #include <base/schema_version.h>
 
-#define TEXT(number)   TEXT_OF(number)
+#define TEXT(number)    TEXT_OF(number)
 #define TEXT_OF(number) #number
-#define SCHEMA         TEXT(SCHEMA_VERSION)
+#define SCHEMA          TEXT(SCHEMA_VERSION)
 
 static char                  urls[3][256];
 static const char *const     environment[] = { urls[0], urls[1], urls[2], NULL };

@@ -288,6 +288,29 @@ Test(session, another_contexts_id_is_joined)
 	request_release(req);
 }
 
+static int create_twice(struct bw_req *req)
+{
+	struct bw_session *again;
+	int                err = session_of_request(req, true, &session);
+
+	if (err == BW_OK)
+		err = session_of_request(req, true, &again);
+	cr_assert_eq(again, session);
+	return err;
+}
+
+/* The old one of this context ended while the new one was being made. */
+Test(session, the_new_one_is_found_and_not_the_ended_one)
+{
+	struct bw_req *req = request("JSESSIONID=" ID_1, create_twice);
+
+	ANSWER({ .what = SESSION_OTHER, .context = "forum" });
+	ANSWER({ .what = SESSION_ENDED, .context = "shop", .value = "old" },
+	       { .what = SESSION_NEW, .context = "shop" });
+	cr_assert(ended && result == BW_OK && repo.n_questions == 2);
+	request_release(req);
+}
+
 Test(session, none_is_made_after_the_head_has_gone)
 {
 	struct bw_req *req;

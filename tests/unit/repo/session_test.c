@@ -507,7 +507,7 @@ Test(session, access_is_written_once_a_minute)
 Test(session, reading_does_not_commit)
 {
 	static const char state[] = "SELECT pg_snapshot_xmax(pg_current_snapshot()) || ' ' || "
-	                            "pg_current_wal_insert_lsn()";
+				    "pg_current_wal_insert_lsn()";
 	char             *before, *after;
 
 	create("ada", "shop", false, 1800);
