@@ -176,7 +176,7 @@ static int get_forbidden(void *self, struct bw_req *req)
 		const char *name;
 		long        number, arguments[6];
 	} calls[] = {
-		{ "mkdir", SYS_mkdir, { (long)"/tmp/boardwalk-forbidden", 0700 } },
+		{ "rename", SYS_rename, { (long)"/tmp/boardwalk-forbidden", (long)"/tmp/boardwalk-x" } },
 		{ "symlink", SYS_symlink, { (long)"/", (long)"/tmp/boardwalk-forbidden" } },
 		{ "memfd_create", SYS_memfd_create, { (long)"forbidden", 0 } },
 		{ "executable memory",

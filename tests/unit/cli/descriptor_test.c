@@ -97,3 +97,23 @@ Test(descriptor, of_a_file_that_was_cut_or_changed_is_read_within_its_bounds)
 	}
 	free(image);
 }
+
+/* Files made by hand: pointers by relocation, in their place, and with the shorter descriptor. */
+Test(descriptor, of_the_fuzz_targets_good_inputs)
+{
+	static const char *const names[] = { "good", "packed_relocations", "minor_zero" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char             *file = xasprintf("%s/%s", CORPUS, names[i]);
+		struct descriptor d;
+		size_t            n;
+		char             *image = read_file(file, 1 << 20, &n);
+		const char       *reason = descriptor_read(image, n, &d);
+
+		cr_assert_null(reason, "%s: %s", names[i], reason);
+		cr_expect_str_eq(d.name, "acme.hello");
+		cr_expect_str_eq(d.version, "1.0.0");
+		free(image);
+		free(file);
+	}
+}
