@@ -63,7 +63,9 @@ static bool say(struct speaker *s, json_t *request)
 	while (sent <= n) {
 		ssize_t k = send(s->fd, text + sent, n + 1 - sent, MSG_NOSIGNAL);
 
-		if (k < 0 && errno != EINTR)
+		if (k < 0 && errno == EPIPE)
+			sent = n + 1; /* it hung up on us, but may have said why */
+		else if (k < 0 && errno != EINTR)
 			break;
 		sent += k > 0 ? (size_t)k : 0;
 	}

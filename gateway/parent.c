@@ -93,8 +93,8 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 		if (i != index)
 			close(p->listeners->public_fds[i]);
 	close(p->signal_fd);
-	control_leave(p->control);
-	crew_leave(p->crew);
+	control_free(p->control);
+	crew_free(p->crew);
 	sigprocmask(SIG_SETMASK, &p->inherited, NULL);
 	free(p->children);
 	free(p->fds);
@@ -422,9 +422,9 @@ static void parent_init(struct parent *p)
 
 static void parent_done(struct parent *p)
 {
-	control_leave(p->control);
+	control_free(p->control);
 	changes_free(p->changes);
-	crew_leave(p->crew);
+	crew_free(p->crew);
 	close(p->signal_fd);
 	free(p->fds);
 	free(p->children);

@@ -480,7 +480,7 @@ struct control *control_new(struct crew *crew, struct changes *changes, int list
 	return c;
 }
 
-void control_leave(struct control *c)
+void control_free(struct control *c)
 {
 	while (c->clients != NULL) {
 		struct client *cl = c->clients;
@@ -491,11 +491,4 @@ void control_leave(struct control *c)
 	if (c->listener >= 0)
 		close(c->listener);
 	free(c);
-}
-
-void control_free(struct control *c)
-{
-	for (struct client *cl = c->clients; cl != NULL; cl = cl->next)
-		leave(cl);
-	control_leave(c);
 }

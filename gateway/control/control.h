@@ -24,9 +24,8 @@ struct control;
 
 /* listener: taken, -1 for none. owner: who may speak besides root. */
 struct control *control_new(struct crew *crew, struct changes *changes, int listener, uid_t owner);
-void            control_free(struct control *c);
-/* In a worker after its fork: closes what it has inherited. */
-void control_leave(struct control *c);
+/* Hangs up, also in a worker after its fork; nobody is told, and no round is under way any more. */
+void control_free(struct control *c);
 
 /* What to wait for: at most CONTROL_MAX_CLIENTS + 1 entries. */
 size_t control_poll(struct control *c, struct pollfd *fds);

@@ -55,7 +55,7 @@ static void drop_questions(struct member *m)
 	}
 }
 
-void crew_leave(struct crew *c)
+void crew_free(struct crew *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		channel_close(&c->members[i].channel);
@@ -63,11 +63,6 @@ void crew_leave(struct crew *c)
 	}
 	free(c->members);
 	free(c);
-}
-
-void crew_free(struct crew *c)
-{
-	crew_leave(c);
 }
 
 uint32_t crew_size(const struct crew *c)

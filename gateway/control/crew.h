@@ -32,8 +32,9 @@ struct round { /* in the memory of whoever asks, until on_end or crew_forget */
 };
 
 struct crew *crew_new(uint32_t n_workers);
-void         crew_free(struct crew *c);
-uint32_t     crew_size(const struct crew *c);
+/* Also in a worker after its fork: all of the parent's ends are closed. Rounds are their askers'. */
+void     crew_free(struct crew *c);
+uint32_t crew_size(const struct crew *c);
 
 /* Before a worker's fork: makes its channel. Returns the worker's end, for it to keep and for the
  * parent to close after the fork; fatal on failure. */
@@ -44,8 +45,6 @@ void crew_started(struct crew *c, uint32_t worker, pid_t pid);
 void crew_ended(struct crew *c, uint32_t worker, const char *how);
 /* 0: it does not run. */
 pid_t crew_pid(const struct crew *c, uint32_t worker);
-/* In the worker: all of the parent's ends are closed. */
-void crew_leave(struct crew *c);
 
 /* Begins a round that is over when everybody asked has answered, after limit_ms at the latest. */
 void crew_begin(struct crew *c, struct round *r, uint32_t limit_ms);

@@ -26,8 +26,10 @@
 
 #ifdef BOARDWALK_SANITIZED
 #define UPDATES 600u
+static const bool is_quarantined = true; /* what is freed stays resident for a long time */
 #else
 #define UPDATES 10000u
+static const bool is_quarantined = false;
 #endif
 
 static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
@@ -240,7 +242,9 @@ Test(bundle_load, updates_under_load_lose_nothing_and_leave_nothing)
 	cr_expect_gt(seen->asked, n, "the load was no load");
 	cr_expect(seen->lost == 0 && seen->backwards == 0 && seen->strange == 0);
 	for (unsigned w = 0; w < WORKERS; w++) {
-		cr_expect(is_within_a_tenth(warm[w].rss_kib, last[w].rss_kib), "worker %u", w);
+		if (!is_quarantined)
+			cr_expect(is_within_a_tenth(warm[w].rss_kib, last[w].rss_kib), "worker %u",
+			          w);
 		cr_expect(is_within_a_tenth(warm[w].mappings, last[w].mappings), "worker %u", w);
 	}
 	kill(watcher, SIGTERM);

@@ -75,12 +75,12 @@ static void fini(void)
 {
 	char command[128];
 
-	control_free(control);
 	for (uint32_t i = 0; i < WORKERS; i++) {
 		if (crew_pid(crew, i) > 0)
 			crew_ended(crew, i, "ends");
 		channel_close(&ends[i]);
 	}
+	control_free(control);
 	changes_free(changes);
 	crew_free(crew);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
