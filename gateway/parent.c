@@ -250,7 +250,7 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	uint64_t              turn_us = atomic_load(&s->turn_us);
 
 	if (c->aborted_us != 0) {
-		if (now_us - c->aborted_us >= KILL_US)
+		if (now_us >= c->aborted_us + KILL_US)
 			kill(c->pid, SIGKILL);
 		return;
 	}
