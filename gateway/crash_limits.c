@@ -50,14 +50,12 @@ bool limits_hold(const struct shared_limit *l)
 bool limits_answer(const struct shared_limit *l, struct bw_req *req)
 {
 	uint64_t now_us = clock_mono_us();
+	unsigned seconds;
 
 	if (now_us >= l->until_us)
 		return false;
-	response_header(
-		req, "retry-after",
-		bw_str(arena_printf(&req->arena, "%llu",
-	                            (unsigned long long)((l->until_us - now_us) / 1000000 + 1))),
-		true);
+	seconds = (unsigned)((l->until_us - now_us) / 1000000) + 1;
+	response_header(req, "retry-after", bw_str(arena_printf(&req->arena, "%u", seconds)), true);
 	response_builtin_page(req, 503);
 	return true;
 }

@@ -34,7 +34,7 @@ static void set_body(struct ask *a, const char *word)
 
 	a->body = text_printf("%s", from ? from : "");
 	for (; from && *from; from++) {
-		int c = *from;
+		int c = (unsigned char)*from;
 
 		if (c == '\\' && (c = escaped(*++from)) < 0)
 			give_up("no such escape", word);

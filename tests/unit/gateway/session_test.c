@@ -512,7 +512,7 @@ static bool same(const struct bw_value *a, const struct bw_value *b)
 				return false;
 			break;
 		case BW_VALUE_DOUBLE:
-			if (memcmp(l ? &a->u.f64s[i] : &a->u.f64, l ? &b->u.f64s[i] : &b->u.f64, 8))
+			if (memcmp(l ? &a->u.f64s[i] : &a->u.f64, l ? &b->u.f64s[i] : &b->u.f64, 8) != 0)
 				return false;
 			break;
 		case BW_VALUE_BOOLEAN:
