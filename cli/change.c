@@ -235,17 +235,34 @@ static void keep_footprint(const char *folder, const char *name, struct speaker 
 	json_decref(answer);
 }
 
-/* The store has it: from here on it is made, and what is said is a remark. */
-static void publish(struct work *w, struct speaker *gateway)
+/* The store has it. A gateway that does not answer will start with what the store says. One that has
+ * dropped the change (it does not wait for ever) goes on with the old one, and so does the store. */
+static bool publish(struct work *w, struct speaker *gateway, const struct store *before)
 {
-	char *reason = speak_do(gateway, json_pack("{s:s}", "verb", "bundle.publish"));
+	json_t     *answer = speak_ask(gateway, json_pack("{s:s}", "verb", "bundle.publish"), NULL);
+	const char *error = json_string_value(json_object_get(answer, "error"));
+	char        err[512];
+	bool        done = answer == NULL || json_is_true(json_object_get(answer, "ok"));
 
-	if (reason != NULL)
-		complain("%s of %s is in the store, but: %s", words[w->action].verb, w->name,
-		         reason);
-	else if (w->path != NULL)
+	if (answer == NULL) {
+		complain("%s of %s is in the store: the gateway starts with it",
+		         words[w->action].verb, w->name);
+		speak_close(gateway);
+	} else if (!done) {
+		complain("%s of %s: %s", words[w->action].verb, w->name,
+		         error != NULL ? error : "");
+		if (!store_write(w->folder, before, true, err, sizeof(err)))
+			complain("%s", err);
+	}
+	json_decref(answer);
+	return done;
+}
+
+/* What is not needed any more, and what will be when it does not run. */
+static void clean_up(const struct work *w, struct speaker *gateway)
+{
+	if (w->path != NULL && gateway->fd >= 0)
 		keep_footprint(w->folder, w->name, gateway);
-	free(reason);
 	if (w->old_path != NULL)
 		unlink(w->old_path);
 	if (w->action == CHANGE_UNINSTALL) {
@@ -267,6 +284,30 @@ static void announce(const struct work *w)
 	fflush(stdout);
 }
 
+/* All workers have prepared it. */
+static bool decide(struct work *w, struct speaker *gateway)
+{
+	struct store before;
+	char         err[512];
+	bool         done = false;
+
+	if (!store_read(w->folder, &before, err, sizeof(err)))
+		return complain("%s", err);
+	set_state(w);
+	if (!write_state(w, true)) {
+		/* What is on the disk now is not known. The gateway looks when we hang up, and must
+		 * find the file if it is there. */
+		free(w->path);
+		w->path = NULL;
+	} else if (publish(w, gateway, &before)) {
+		announce(w);
+		clean_up(w, gateway);
+		done = true;
+	}
+	store_done(&before);
+	return done;
+}
+
 static bool run(struct work *w, struct speaker *gateway)
 {
 	char *reason;
@@ -280,17 +321,7 @@ static bool run(struct work *w, struct speaker *gateway)
 	                                     "generation", (json_int_t)w->generation));
 	if (reason != NULL)
 		return say_no(w, reason);
-	set_state(w);
-	if (!write_state(w, true)) {
-		/* What is on the disk now is not known. The gateway looks when we hang up, and must
-		 * find the file if it is there. */
-		free(w->path);
-		w->path = NULL;
-		return false;
-	}
-	publish(w, gateway);
-	announce(w);
-	return true;
+	return decide(w, gateway);
 }
 
 bool change_run(const struct instance *instance, enum change_action action, const char *name,

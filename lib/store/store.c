@@ -162,9 +162,10 @@ static bool take_state(struct store *s, json_t *root)
 	    next < 1 || !json_is_array(bundles) || !json_is_object(seeds))
 		return false;
 	s->next = (uint64_t)next;
-	json_array_foreach(bundles, i, item) if (!take_bundle(s, item)) return false;
-	json_object_foreach(seeds, name, item)
-	{
+	json_array_foreach (bundles, i, item)
+		if (!take_bundle(s, item))
+			return false;
+	json_object_foreach (seeds, name, item) {
 		if (!store_is_name(name) || !json_is_string(item) ||
 		    !is_sha256(json_string_value(item)))
 			return false;
