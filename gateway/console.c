@@ -11,7 +11,7 @@
 
 #include "management.h"
 #include "request.h"
-#include "resolver.h"
+#include "peers/resolver.h"
 #include "security/security.h"
 #include "whiteboard/inspect.h"
 

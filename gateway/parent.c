@@ -15,7 +15,7 @@
 #include "parent.h"
 
 #include "control/control.h"
-#include "crashes.h"
+#include "bundle/crashes.h"
 #include "listeners.h"
 #include "settings.h"
 #include "shared.h"
@@ -77,17 +77,18 @@ struct parent {
 __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
                                                     int orders_fd)
 {
-	struct bundle_list installed = inventory_rows(changes_inventory(p->changes)), bundles = crashes_list(&installed);
-	struct worker      w = { .settings = p->settings,
-		                 .shared = p->shared,
-		                 .index = index,
-		                 .public_fd = p->listeners->public_fds[index],
-		                 .management_fd = p->listeners->management_fd,
-		                 .orders_fd = orders_fd,
-		                 .bundles = &bundles,
-		                 .owner = p->owner,
-		                 .parent = parent };
-	int                status;
+	struct bundle_list installed = inventory_rows(changes_inventory(p->changes)),
+			   bundles = crashes_list(&installed);
+	struct worker w = { .settings = p->settings,
+		            .shared = p->shared,
+		            .index = index,
+		            .public_fd = p->listeners->public_fds[index],
+		            .management_fd = p->listeners->management_fd,
+		            .orders_fd = orders_fd,
+		            .bundles = &bundles,
+		            .owner = p->owner,
+		            .parent = parent };
+	int           status;
 
 	for (uint32_t i = 0; i < p->listeners->n; i++)
 		if (i != index)

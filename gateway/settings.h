@@ -24,7 +24,7 @@ struct gateway_settings {
 	char *realm;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	struct conf_list search_path;  /* /apps/, /libs/ */
-	bool  trace;
+	bool             trace;
 	char            *session_cookie;
 	uint64_t         session_timeout_s;
 	char            *log_level;

@@ -80,7 +80,8 @@ static int put_properties(struct buf *out, size_t at, const json_t *properties)
 	json_t      *value;
 	int          err = BW_OK;
 
-	json_object_foreach((json_t *)properties, name, value) names[i++] = name;
+	json_object_foreach ((json_t *)properties, name, value)
+		names[i++] = name;
 	qsort(names, n, sizeof(*names), compare);
 	for (i = 0; i < n && err == BW_OK; i++)
 		err = put_property(out, at, bw_str(names[i]),

@@ -1,7 +1,7 @@
 /* inventory.h - what is installed, as the parent's memory has it: what the store says, and what workers
  * made of it. */
 #pragma once
-#include "bundles.h"
+#include "bundle/bundles.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
  * answer that says why; without a parent the worker ends anyway. Tests: tests/system/bundle_test.c. */
 #include "control/obey.h"
 
-#include "bundles.h"
+#include "bundle/bundles.h"
 #include "control/channel.h"
 #include "http/loop.h"
 #include "whiteboard/inspect.h"

@@ -14,8 +14,8 @@
  * error page. Tests: tests/unit/engine/engine_test.c, tests/conformance/engine. */
 #include <base/fatal.h>
 #include <base/log.h>
-#include "bundles.h"
-#include "crash_limits.h"
+#include "bundle/bundles.h"
+#include "bundle/crash_limits.h"
 #include "engine/engine.h"
 #include "engine/errors.h"
 #include "engine/explain.h"
@@ -24,7 +24,7 @@
 #include "engine/select.h"
 #include "fiber.h"
 #include "request.h"
-#include "resolver.h"
+#include "peers/resolver.h"
 #include "security/security.h"
 #include "settings.h"
 #include "whiteboard/inspect.h"

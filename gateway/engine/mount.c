@@ -17,11 +17,11 @@
 #include <base/log.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include "bundles.h"
-#include "crash_limits.h"
+#include "bundle/bundles.h"
+#include "bundle/crash_limits.h"
 #include "engine/mount.h"
 #include "engine/tree.h"
-#include "mark.h"
+#include "bundle/mark.h"
 #include "settings.h"
 #include "whiteboard/registry.h"
 

@@ -9,11 +9,11 @@
  * Owns: nothing; resources are in the request's arena. Runs in: a request's fiber; waits for auth (the
  * handle of anonymous) and repo. Fails with: BW_E* of those. Tests: tests/unit/engine/engine_test.c,
  * tests/conformance/engine/dec.rows. */
-#include "ask.h"
+#include "peers/ask.h"
 #include "engine/mount.h"
 #include "engine/resolve.h"
 #include "request.h"
-#include "resolver.h"
+#include "peers/resolver.h"
 
 /* What is left of path behind its first n octets. */
 static struct bw_str rest_of(struct bw_str path, size_t n)

@@ -14,9 +14,9 @@
  * Tests: tests/unit/engine/authenticator_test.c, tests/conformance/security. */
 #include <base/log.h>
 #include <string.h>
-#include "ask.h"
+#include "peers/ask.h"
 #include "request.h"
-#include "resolver.h"
+#include "peers/resolver.h"
 #include "security/handler.h"
 #include "security/security.h"
 

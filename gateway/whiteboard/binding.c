@@ -8,7 +8,7 @@
 
 #include <base/fatal.h>
 #include <base/log.h>
-#include <mark.h>
+#include <bundle/mark.h>
 #include <stdlib.h>
 
 static void (*tell_destroyed)(void);

@@ -16,7 +16,7 @@
 #include "resource.h"
 
 #include <base/fatal.h>
-#include <crash_limits.h>
+#include <bundle/crash_limits.h>
 #include <stdlib.h>
 
 /* Texts of the patterns that are taken in the context being built. */

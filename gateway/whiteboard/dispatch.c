@@ -17,7 +17,7 @@
 #include "preprocess.h"
 #include "whiteboard.h"
 
-#include <crash_limits.h>
+#include <bundle/crash_limits.h>
 #include <fiber.h>
 
 /* Says whose code runs now: the watchdog names it if it never comes back. */

@@ -7,7 +7,7 @@
 #include "pattern.h"
 #include "registry.h"
 
-#include <bundles.h>
+#include <bundle/bundles.h>
 
 struct binding;
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "registry.h"
 
-#include <bundles.h>
+#include <bundle/bundles.h>
 
 struct bw_service {
 	struct bw_service       *next, *prev; /* of the list it is in */

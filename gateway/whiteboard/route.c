@@ -10,7 +10,7 @@
 #include "records.h"
 #include "whiteboard.h"
 
-#include <crash_limits.h>
+#include <bundle/crash_limits.h>
 #include <path.h>
 
 struct route {

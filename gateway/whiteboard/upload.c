@@ -15,7 +15,7 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <errno.h>
-#include <multipart.h>
+#include <forms/multipart.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>

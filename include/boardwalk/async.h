@@ -54,7 +54,7 @@ static inline int bw_async_listen(struct bw_async *a, const struct bw_async_list
  * use the whole API. Any thread. Once this has returned BW_OK, fn is called, also when the request is
  * over: its calls tell it so. BW_ESTATE: completed. BW_EBUSY: 1,024 wait to be run. */
 static inline int bw_async_run(struct bw_async *a, void (*fn)(struct bw_req *req, void *arg),
-                               void *arg)
+                               void            *arg)
 {
 	return bw_host->async_run(a, fn, arg);
 }

@@ -50,9 +50,11 @@ static inline int bw_register_many(struct bw_bundle *b, const char *const *inter
 #define bw_register_context(b, type_ptr, self_ptr, ...) \
 	bw_register_object(b, BW_CONTEXT_HELPER, type_ptr, self_ptr, __VA_ARGS__)
 #define bw_register_object(b, interface, type_ptr, self_ptr, ...) \
-	bw_register(b, interface, &(struct bw_service_object){ .type = (type_ptr), .self = (self_ptr) }, \
+	bw_register(b, interface, \
+	            &(struct bw_service_object){ .type = (type_ptr), .self = (self_ptr) }, \
 	            (const struct bw_prop[]){ __VA_ARGS__ }, \
-	            sizeof((const struct bw_prop[]){ __VA_ARGS__ }) / sizeof(struct bw_prop), NULL)
+	            sizeof((const struct bw_prop[]){ __VA_ARGS__ }) / sizeof(struct bw_prop), \
+	            NULL)
 
 /* Replaces all properties. */
 static inline int bw_service_modify(struct bw_service *s, const struct bw_prop *props, size_t n)
@@ -166,7 +168,7 @@ static inline int bw_res_puts(struct bw_req *req, const char *text)
 
 /* As printf, up to 4,095 octets; BW_ETOOBIG beyond, and nothing is written then. */
 __attribute__((format(printf, 2, 3))) static inline int bw_res_printf(struct bw_req *req,
-                                                                      const char *format, ...)
+                                                                      const char    *format, ...)
 {
 	char    text[4096];
 	va_list args;
@@ -415,8 +417,9 @@ static inline int bw_resource_property(struct bw_resource *res, const char *name
  * named after (absent: from the first). *ret_children is an array of *ret_n pointers; a child has
  * name and types at once, its properties are read when first asked for. BW_ENOTFOUND as above.
  * (waits) */
-static inline int bw_resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
-                                       size_t max, struct bw_resource ***ret_children, size_t *ret_n,
+static inline int bw_resolver_children(struct bw_resolver *r, struct bw_str path,
+                                       struct bw_str after, size_t max,
+                                       struct bw_resource ***ret_children, size_t *ret_n,
                                        bool *ret_more)
 {
 	return bw_host->resolver_children(r, path, after, max, ret_children, ret_n, ret_more);
@@ -433,9 +436,8 @@ static inline struct bw_resource *bw_req_resource(struct bw_req *req)
 enum bw_log_level { BW_LOG_ERROR = 3, BW_LOG_WARNING = 4, BW_LOG_INFO = 6, BW_LOG_DEBUG = 7 };
 
 /* One line in the gateway's log, with the bundle's name and the request's id; req may be NULL. */
-__attribute__((format(printf, 4, 5))) static inline void bw_log(struct bw_bundle *b,
-                                                                struct bw_req *req, int level,
-                                                                const char *format, ...)
+__attribute__((format(printf, 4, 5))) static inline void
+bw_log(struct bw_bundle *b, struct bw_req *req, int level, const char *format, ...)
 {
 	char    text[1024];
 	va_list args;
@@ -447,7 +449,7 @@ __attribute__((format(printf, 4, 5))) static inline void bw_log(struct bw_bundle
 	if (n > 0)
 		bw_host->log(b, req, level,
 		             (struct bw_str){ text, (size_t)n < sizeof(text) ? (size_t)n
-		                                                            : sizeof(text) - 1 });
+		                                                             : sizeof(text) - 1 });
 }
 
 /* Runs job(arg) on a thread of a small pool while the worker serves others. The job may not call

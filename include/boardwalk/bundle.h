@@ -38,7 +38,8 @@ struct bw_host {
 	struct bw_str (*req_header)(const struct bw_req *req, const char *name);
 	enum bw_dispatcher (*req_dispatcher)(const struct bw_req *req);
 	int64_t (*req_body_length)(const struct bw_req *req);
-	int (*req_body_read)(struct bw_req *req, uint64_t offset, void *buf, size_t n, size_t *ret_n);
+	int (*req_body_read)(struct bw_req *req, uint64_t offset, void *buf, size_t n,
+	                     size_t *ret_n);
 	struct bw_str (*req_attr)(const struct bw_req *req, const char *name);
 	int (*req_set_attr)(struct bw_req *req, const char *name, struct bw_str value);
 	void *(*req_alloc)(struct bw_req *req, size_t n);
@@ -61,7 +62,8 @@ struct bw_host {
 	int (*service_resolver)(struct bw_req *req, struct bw_bundle *b, const char *subservice,
 	                        struct bw_resolver **ret_resolver);
 	struct bw_str (*resolver_user)(const struct bw_resolver *r);
-	int (*resolver_get)(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret_res);
+	int (*resolver_get)(struct bw_resolver *r, struct bw_str path,
+	                    struct bw_resource **ret_res);
 	struct bw_str (*resource_field)(const struct bw_resource *res, enum bw_resource_field f);
 	int (*resource_property)(struct bw_resource *res, const char *name, size_t index,
 	                         enum bw_value_type *ret_type, struct bw_str *ret_value);
@@ -101,7 +103,8 @@ struct bw_host {
 	int (*context_attr)(const struct bw_context *c, const char *name, void *buf, size_t n,
 	                    struct bw_value *ret, size_t *ret_need);
 	struct bw_str (*context_attr_name)(const struct bw_context *c, size_t i);
-	int (*context_set_attr)(struct bw_context *c, const char *name, const struct bw_value *value);
+	int (*context_set_attr)(struct bw_context *c, const char *name,
+	                        const struct bw_value *value);
 	struct bw_str (*context_mime_type)(struct bw_context *c, struct bw_bundle *b,
 	                                   struct bw_str name);
 	int (*context_resource)(struct bw_context *c, struct bw_bundle *b, struct bw_str path,
@@ -154,7 +157,8 @@ struct bw_host {
 	int (*session_get)(const struct bw_session *s, const char *name, struct bw_value *ret);
 	struct bw_str (*session_name)(const struct bw_session *s, size_t i);
 	int (*session_set)(struct bw_session *s, const char *name, const struct bw_value *value);
-	int (*session_add)(struct bw_session *s, const char *name, int64_t delta, int64_t *ret_result);
+	int (*session_add)(struct bw_session *s, const char *name, int64_t delta,
+	                   int64_t *ret_result);
 	int (*session_invalidate)(struct bw_session *s);
 	int (*session_change_id)(struct bw_session *s);
 
@@ -168,7 +172,7 @@ struct bw_bundle_descriptor {
 	size_t      size;
 	const char *symbolic_name; /* as OSGi's Bundle-SymbolicName: acme.billing */
 	const char *version;
-	const char *build;         /* anything that tells two builds apart */
+	const char *build; /* anything that tells two builds apart */
 	/* What it registers is seen when it, and every init, has succeeded. Until then, and while
 	 * requests of the old generation last, both generations are at work. */
 	int (*start)(const struct bw_host *host, struct bw_bundle *self);
@@ -194,6 +198,7 @@ extern const struct bw_embedded boardwalk_embedded __attribute__((visibility("hi
 	BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, NULL)
 #define BW_BUNDLE_EMBEDDED(name, version_text, start_fn, stop_fn) \
 	BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, &boardwalk_embedded)
+/* clang-format off */
 #define BW_BUNDLE_DESCRIPTOR(name, version_text, start_fn, stop_fn, files) \
 	const struct bw_host *bw_host; \
 	static int bw_bundle_start(const struct bw_host *host, struct bw_bundle *self) \
@@ -208,3 +213,4 @@ extern const struct bw_embedded boardwalk_embedded __attribute__((visibility("hi
 		.version = version_text, .build = __DATE__ " " __TIME__, .start = bw_bundle_start, \
 		.stop = stop_fn, .embedded = files, \
 	}
+/* clang-format on */

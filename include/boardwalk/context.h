@@ -16,9 +16,9 @@ enum bw_context_field {
 /* A file as a context helper gives it: octets in memory, or an open descriptor, which the server
  * reads as the client takes it. Give it back with bw_file_close, once. */
 struct bw_file {
-	const void *data;        /* NULL: read from fd, or it is empty */
-	int         fd;          /* a regular file, read from its start; -1: none. Owned by the struct */
-	uint64_t    n;           /* octets */
+	const void *data; /* NULL: read from fd, or it is empty */
+	int         fd;   /* a regular file, read from its start; -1: none. Owned by the struct */
+	uint64_t    n;    /* octets */
 	int64_t     modified_ms; /* since 1970; 0: unknown */
 	/* Gives data back; NULL: it lives as long as the bundle does. */
 	void (*release)(struct bw_file *file);

@@ -11,6 +11,7 @@
 #define BW_OK       0 /* done */
 #define BW_DECLINED 1 /* not mine: the next one may try */
 
+/* clang-format off */
 /* X(constant, value, name, status, text) */
 #define BW_ERRORS(X) \
 	X(BW_EINVAL,      -1,  "bw.error.invalid",         500, "invalid argument") \
@@ -36,6 +37,7 @@
 	X(BW_EFORMSIZE,   -21, "bw.error.form.size",       413, "the form is over its limits") \
 	X(BW_EPARTSYNTAX, -22, "bw.error.multipart.syntax",400, "malformed multipart body") \
 	X(BW_EPARTSIZE,   -23, "bw.error.multipart.size",  413, "the multipart body is over its limits")
+/* clang-format on */
 
 enum bw_err {
 #define X(constant, value, name, status, text) constant = value,

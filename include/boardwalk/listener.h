@@ -35,12 +35,12 @@ struct bw_listener {
 	int (*context_destroyed)(void *self, struct bw_context *context);
 
 	/* BW_CONTEXT_ATTRIBUTE_LISTENER. Replaced and removed are given the old value. */
-	int (*context_attribute_added)(void *self, struct bw_context *context,
-	                               const char *name, const struct bw_value *value);
-	int (*context_attribute_replaced)(void *self, struct bw_context *context,
-	                                  const char *name, const struct bw_value *old);
-	int (*context_attribute_removed)(void *self, struct bw_context *context,
-	                                 const char *name, const struct bw_value *old);
+	int (*context_attribute_added)(void *self, struct bw_context *context, const char *name,
+	                               const struct bw_value *value);
+	int (*context_attribute_replaced)(void *self, struct bw_context *context, const char *name,
+	                                  const struct bw_value *old);
+	int (*context_attribute_removed)(void *self, struct bw_context *context, const char *name,
+	                                 const struct bw_value *old);
 
 	/* BW_REQUEST_LISTENER. Once for each request of a client that a servlet or resource of the
 	 * context takes: before the helper's handle_security, and after everything, error page
@@ -62,12 +62,12 @@ struct bw_listener {
 	int (*session_destroyed)(void *self, struct bw_session *session);
 
 	/* BW_SESSION_ATTRIBUTE_LISTENER. Replaced and removed are given the old value. */
-	int (*session_attribute_added)(void *self, struct bw_session *session,
-	                               const char *name, const struct bw_value *value);
-	int (*session_attribute_replaced)(void *self, struct bw_session *session,
-	                                  const char *name, const struct bw_value *old);
-	int (*session_attribute_removed)(void *self, struct bw_session *session,
-	                                 const char *name, const struct bw_value *old);
+	int (*session_attribute_added)(void *self, struct bw_session *session, const char *name,
+	                               const struct bw_value *value);
+	int (*session_attribute_replaced)(void *self, struct bw_session *session, const char *name,
+	                                  const struct bw_value *old);
+	int (*session_attribute_removed)(void *self, struct bw_session *session, const char *name,
+	                                 const struct bw_value *old);
 
 	/* BW_SESSION_ID_LISTENER. The session has its new id already. */
 	int (*session_id_changed)(void *self, struct bw_session *session, struct bw_str old_id);

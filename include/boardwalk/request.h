@@ -19,14 +19,14 @@ enum bw_req_field {
 	BW_REQ_SERVLET_PATH,
 	BW_REQ_PATH_INFO,
 	BW_REQ_SCHEME,
-	BW_REQ_HOST,         /* the authority: Host, or that of an absolute-form target */
+	BW_REQ_HOST, /* the authority: Host, or that of an absolute-form target */
 	BW_REQ_REMOTE_ADDR,
-	BW_REQ_REMOTE_USER,  /* set by the context's security, absent for anonymous */
+	BW_REQ_REMOTE_USER, /* set by the context's security, absent for anonymous */
 	BW_REQ_AUTH_TYPE,
 	BW_REQ_SERVLET_NAME,
-	BW_REQ_PATTERN,      /* the pattern that matched */
+	BW_REQ_PATTERN, /* the pattern that matched */
 	BW_REQ_MATCH_VALUE,
-	BW_REQ_ID,           /* 16 hexadecimal digits: also in every log line and in X-Request-Id */
+	BW_REQ_ID, /* 16 hexadecimal digits: also in every log line and in X-Request-Id */
 	/* Engine requests only (Sling's RequestPathInfo): */
 	BW_REQ_RESOURCE_PATH,
 	BW_REQ_SELECTORS,
@@ -38,13 +38,13 @@ enum bw_same_site { BW_SAME_SITE_LAX, BW_SAME_SITE_STRICT, BW_SAME_SITE_NONE };
 
 /* A cookie to be given to the client; start from bw_cookie() of form.h, which sets the defaults. */
 struct bw_cookie {
-	size_t        size; /* = sizeof(struct bw_cookie): later versions only append */
-	const char   *name;
-	struct bw_str value;  /* absent: empty */
-	const char   *path;   /* NULL: the client takes the folder of the request's path */
-	const char   *domain; /* NULL: for this host alone */
-	int64_t       max_age_s; /* below 0: until the browser ends; 0: forget it */
-	bool          secure;    /* over https only; set by itself if the request came that way */
-	bool          http_only; /* not for scripts */
+	size_t            size; /* = sizeof(struct bw_cookie): later versions only append */
+	const char       *name;
+	struct bw_str     value;     /* absent: empty */
+	const char       *path;      /* NULL: the client takes the folder of the request's path */
+	const char       *domain;    /* NULL: for this host alone */
+	int64_t           max_age_s; /* below 0: until the browser ends; 0: forget it */
+	bool              secure; /* over https only; set by itself if the request came that way */
+	bool              http_only; /* not for scripts */
 	enum bw_same_site same_site;
 };

@@ -21,8 +21,8 @@ struct bw_config {
 struct bw_servlet {
 	size_t size; /* = sizeof(struct bw_servlet): later versions only append */
 	int (*init)(void *self, const struct bw_config *cfg); /* NULL: nothing to do */
-	void (*destroy)(void *self);                          /* once, after the last request; NULL */
-	int (*service)(void *self, struct bw_req *req);       /* raw; the table is not looked at */
+	void (*destroy)(void *self);                    /* once, after the last request; NULL */
+	int (*service)(void *self, struct bw_req *req); /* raw; the table is not looked at */
 	int (*get)(void *self, struct bw_req *req);
 	int (*head)(void *self, struct bw_req *req);
 	int (*post)(void *self, struct bw_req *req);

@@ -73,7 +73,8 @@ static inline struct bw_str bw_session_name(const struct bw_session *s, size_t i
 /* Copied; NULL or type 0 removes. BW_EINVAL: the name is not 1 to 255 octets of UTF-8, or the value
  * none of STRING, LONG, DOUBLE, BOOLEAN and lists of one of them. BW_ETOOBIG: the session would be
  * too large, and keeps what it had. BW_ESTATE. (waits) */
-static inline int bw_session_set(struct bw_session *s, const char *name, const struct bw_value *value)
+static inline int bw_session_set(struct bw_session *s, const char *name,
+                                 const struct bw_value *value)
 {
 	return bw_host->session_set(s, name, value);
 }

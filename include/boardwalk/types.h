@@ -13,7 +13,7 @@ struct bw_req;      /* one HTTP request and its response */
 struct bw_chain;    /* the rest of a filter chain */
 struct bw_resolver; /* one identity's view of the repository; lives in the request */
 struct bw_request_dispatcher; /* a servlet that a request can be handed to; lives in the request */
-struct bw_async;    /* a request that goes on after its servlet; counted, see async.h */
+struct bw_async;              /* a request that goes on after its servlet; counted, see async.h */
 struct bw_async_listener;
 struct bw_session;  /* what is remembered of a client; lives as long as the request that asked */
 struct bw_resource; /* one item read through a resolver; lives as long as the request */
@@ -43,5 +43,6 @@ static inline struct bw_str bw_str(const char *s)
 /* Equal bytes; an absent string equals only an absent one. */
 static inline bool bw_str_eq(struct bw_str a, struct bw_str b)
 {
-	return a.n == b.n && (a.p == NULL) == (b.p == NULL) && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+	return a.n == b.n && (a.p == NULL) == (b.p == NULL) &&
+	       (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }

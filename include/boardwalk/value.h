@@ -5,8 +5,16 @@
 #include <boardwalk/types.h>
 
 enum bw_value_type {
-	BW_VALUE_STRING = 1, BW_VALUE_LONG, BW_VALUE_DOUBLE, BW_VALUE_DECIMAL, BW_VALUE_DATE,
-	BW_VALUE_BOOLEAN, BW_VALUE_NAME, BW_VALUE_PATH, BW_VALUE_REFERENCE, BW_VALUE_WEAKREFERENCE,
+	BW_VALUE_STRING = 1,
+	BW_VALUE_LONG,
+	BW_VALUE_DOUBLE,
+	BW_VALUE_DECIMAL,
+	BW_VALUE_DATE,
+	BW_VALUE_BOOLEAN,
+	BW_VALUE_NAME,
+	BW_VALUE_PATH,
+	BW_VALUE_REFERENCE,
+	BW_VALUE_WEAKREFERENCE,
 	BW_VALUE_URI
 };
 
@@ -32,4 +40,5 @@ struct bw_value {
 #define BW_V_DOUBLE(value)  ((struct bw_value){ .type = BW_VALUE_DOUBLE, .u.f64 = (value) })
 #define BW_V_BOOLEAN(value) ((struct bw_value){ .type = BW_VALUE_BOOLEAN, .u.b = (value) })
 #define BW_V_STRINGS(items, count) \
-	((struct bw_value){ .type = BW_VALUE_STRING, .is_list = true, .n = (count), .u.strings = (items) })
+	((struct bw_value){ \
+		.type = BW_VALUE_STRING, .is_list = true, .n = (count), .u.strings = (items) })

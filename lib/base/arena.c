@@ -45,8 +45,8 @@ enum { ARENA_GAP = 0 };
 
 enum {
 	ARENA_ALIGN = 16,
-	ARENA_CHUNK = 4096,   /* with its head */
-	ARENA_LARGE = 2048,   /* beyond: a block of its own, if the chunk has no room left */
+	ARENA_CHUNK = 4096,    /* with its head */
+	ARENA_LARGE = 2048,    /* beyond: a block of its own, if the chunk has no room left */
 	ARENA_STOCK_MAX = 128, /* chunks kept per thread: 512 KiB */
 };
 

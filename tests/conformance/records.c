@@ -3,7 +3,7 @@
 #include "things.h"
 #include "world.h"
 
-#include <gateway/multipart.h>
+#include <gateway/forms/multipart.h>
 #include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <jansson.h>

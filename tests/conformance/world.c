@@ -8,9 +8,9 @@
 
 #include <base/fatal.h>
 #include <ctype.h>
-#include <gateway/bundles.h>
+#include <gateway/bundle/bundles.h>
 #include <gateway/fiber.h>
-#include <gateway/params.h>
+#include <gateway/forms/params.h>
 #include <gateway/path.h>
 #include <gateway/request.h>
 #include <gateway/whiteboard/async.h>

@@ -1,7 +1,7 @@
-/* Fuzz target: gateway/cookies.c. The input is a Cookie header's value. What is accepted keeps
+/* Fuzz target: gateway/forms/cookies.c. The input is a Cookie header's value. What is accepted keeps
  * to the rules: names are tokens, values have no control and no ';', and written one behind the
  * other they are read again as the same list. */
-#include <cookies.h>
+#include <forms/cookies.h>
 #include <request.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Fuzz target: gateway/multipart_scan.c and mediatype.c. The first line of the input is a
+/* Fuzz target: gateway/forms/multipart_scan.c and mediatype.c. The first line of the input is a
  * Content-Type, the rest a body. It must be read the same whether it arrives at once or in
  * pieces of a few octets; no content may hold a delimiter; begin, content and end come in order. */
 #include <boardwalk/err.h>
-#include <multipart_scan.h>
+#include <forms/multipart_scan.h>
 #include <stdlib.h>
 #include <string.h>
 

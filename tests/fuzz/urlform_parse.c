@@ -1,10 +1,10 @@
-/* Fuzz target: gateway/urlform.c. The input is a query or a form. What is accepted is UTF-8
+/* Fuzz target: gateway/forms/urlform.c. The input is a query or a form. What is accepted is UTF-8
  * without NUL, keeps to the limits, and encoded again is read as the same list. */
 #include <base/utf8.h>
 #include <boardwalk/err.h>
 #include <stdlib.h>
 #include <string.h>
-#include <urlform.h>
+#include <forms/urlform.h>
 
 #define MAX 50
 

@@ -44,7 +44,7 @@ auth/mint.c|#include "../repo/acl.h"|leaves its folder: ../repo/acl.h
 auth/mint.c|#include "/usr/include/stdio.h"|leaves its folder: /usr/include/stdio.h
 auth/mint.c|#include HEADER|a header named by a macro: HEADER
 gateway/request.c|#include <sodium.h>|may not see sodium.h
-gateway/ask.c|#include <ev.h>|may not see ev.h
+gateway/peers/ask.c|#include <ev.h>|may not see ev.h
 gateway/http/server.c|#include <libpq-fe.h>|may not see libpq-fe.h
 lib/pg/pg.h|#include <libpq-fe.h>|may not see libpq-fe.h
 repo/acl.c|  #  include  <libpq-fe.h>  /* no */|may not see libpq-fe.h

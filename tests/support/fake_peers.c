@@ -1,9 +1,9 @@
 /* The entries of the host table that need auth, repo or a thread, for programs that have none of them:
  * each but offload_run says that it is not there. */
 #include <gateway/offload.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/security/security.h>
-#include <gateway/session.h>
+#include <gateway/session/session.h>
 
 int security_authenticate(struct bw_req *req)
 {

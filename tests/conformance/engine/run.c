@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <gateway/engine/location.h>
 #include <gateway/engine/mountpaths.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>
 #include <stdlib.h>

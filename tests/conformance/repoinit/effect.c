@@ -35,22 +35,22 @@ static const char state_sql[] =
 	"UNION ALL SELECT 3, p.class || ' ' || p.name || coalesce(' at ' || p.path, '')"
 	"  || coalesce(' in ' || (SELECT string_agg(g.name, ',' ORDER BY g.name)"
 	"    FROM auth.membership m JOIN auth.principal g ON g.id = m.grp WHERE m.member = p.id), "
-        "'')"
+	"'')"
 	"  || CASE WHEN p.disabled THEN ' disabled' ELSE '' END || coalesce(' ' || p.reason, '')"
 	"  || CASE WHEN EXISTS (SELECT FROM auth.credential c WHERE c.principal = p.id)"
 	"    THEN ' with a password' ELSE '' END FROM auth.principal p WHERE p.id >= 100 "
 	"UNION ALL SELECT 4, 'namespace ' || prefix || ' ' || uri FROM repo.namespace"
 	"  WHERE prefix NOT IN ('jcr', 'nt', 'mix', 'xml', 'rep', 'oak', 'sling') "
 	"UNION ALL SELECT 5, CASE WHEN abstract THEN 'abstract ' ELSE '' END || 'privilege ' || "
-        "name"
+	"name"
 	"  || ' = ' || array_to_string(leaves, ',') FROM repo.privilege) s";
 
 /* Verifiers, versions and times too: equal texts mean that nothing at all was written. */
 static const char trace_sql[] =
 	"SELECT concat((SELECT max(seq) FROM repo.journal), ' ', (SELECT max(seq) FROM "
-        "auth.journal),"
+	"auth.journal),"
 	"  ' ', (SELECT sum(version) FROM repo.content), ' ', (SELECT max(modified) FROM "
-        "repo.content),"
+	"repo.content),"
 	"  ' ', (SELECT acl FROM repo.generation), ' ',"
 	"  (SELECT string_agg(verifier, ' ' ORDER BY principal) FROM auth.credential))";
 

@@ -176,7 +176,9 @@ static int get_forbidden(void *self, struct bw_req *req)
 		const char *name;
 		long        number, arguments[6];
 	} calls[] = {
-		{ "rename", SYS_rename, { (long)"/tmp/boardwalk-forbidden", (long)"/tmp/boardwalk-x" } },
+		{ "rename",
+		  SYS_rename,
+		  { (long)"/tmp/boardwalk-forbidden", (long)"/tmp/boardwalk-x" } },
 		{ "symlink", SYS_symlink, { (long)"/", (long)"/tmp/boardwalk-forbidden" } },
 		{ "memfd_create", SYS_memfd_create, { (long)"forbidden", 0 } },
 		{ "executable memory",

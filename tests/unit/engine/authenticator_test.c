@@ -3,7 +3,7 @@
 #include "fake.h"
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/security/handler.h>
 #include <string.h>
 

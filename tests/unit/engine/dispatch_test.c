@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <gateway/request.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/whiteboard/dispatcher.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>

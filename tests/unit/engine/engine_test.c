@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <gateway/engine/engine.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/whiteboard/attr.h>
 #include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/registry.h>

@@ -4,12 +4,12 @@
 #include <base/buf.h>
 #include <base/fatal.h>
 #include <base/log.h>
-#include <gateway/ahead.h>
-#include <gateway/ask.h>
-#include <gateway/bundles.h>
+#include <gateway/peers/ahead.h>
+#include <gateway/peers/ask.h>
+#include <gateway/bundle/bundles.h>
 #include <gateway/engine/engine.h>
 #include <gateway/path.h>
-#include <gateway/resolver.h>
+#include <gateway/peers/resolver.h>
 #include <gateway/security/security.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>

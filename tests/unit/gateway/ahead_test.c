@@ -1,6 +1,6 @@
-/* gateway/ahead.c: for whom handles are fetched ahead and how many, which one a request gets, when
+/* gateway/peers/ahead.c: for whom handles are fetched ahead and how many, which one a request gets, when
  * those in stock are worth nothing, and what becomes of one that repo refuses. */
-#include "bundles.h"
+#include "bundle/bundles.h"
 #include "peers.h"
 
 #define LOTS 64u

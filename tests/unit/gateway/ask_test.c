@@ -1,4 +1,4 @@
-/* gateway/ask.c, ask_auth.c, ask_repo.c: the order in which peers are found and lost, and what a
+/* gateway/peers/ask.c, ask_auth.c, ask_repo.c: the order in which peers are found and lost, and what a
  * question becomes when it is answered, refused, overtaken by the end of its request or peer. */
 #include "peers.h"
 

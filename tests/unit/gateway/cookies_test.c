@@ -1,5 +1,5 @@
-/* gateway/cookies.c: what is read of Cookie, what is written into Set-Cookie. */
-#include "gateway/cookies.c"
+/* gateway/forms/cookies.c: what is read of Cookie, what is written into Set-Cookie. */
+#include "gateway/forms/cookies.c"
 
 #include <boardwalk/form.h>
 #include <criterion/criterion.h>

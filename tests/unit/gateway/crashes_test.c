@@ -1,12 +1,12 @@
-/* gateway/crashes.c, crash_limits.c, mark.c, and the crash handler's part of fiber.c: whoever finds
+/* gateway/bundle/crashes.c, crash_limits.c, mark.c, and the crash handler's part of fiber.c: whoever finds
  * a worker dead knows which bundle's code it was in, a bundle that does so in its start is refused
  * after three times, and a pattern that crashed is answered 503 by the successor for a time that
  * doubles and ends. */
-#include <gateway/bundles.h>
-#include <gateway/crash_limits.h>
-#include <gateway/crashes.h>
+#include <gateway/bundle/bundles.h>
+#include <gateway/bundle/crash_limits.h>
+#include <gateway/bundle/crashes.h>
 #include <gateway/fiber.h>
-#include <gateway/mark.h>
+#include <gateway/bundle/mark.h>
 #include <gateway/request.h>
 #include <gateway/shared.h>
 #include <gateway/whiteboard/registry.h>

@@ -1,5 +1,5 @@
-/* gateway/head.c: lists of header lines, typed values, the URL. */
-#include "gateway/head.c"
+/* gateway/forms/head.c: lists of header lines, typed values, the URL. */
+#include "gateway/forms/head.c"
 
 #include <criterion/criterion.h>
 

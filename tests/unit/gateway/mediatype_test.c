@@ -1,5 +1,5 @@
-/* gateway/mediatype.c: header values with parameters. */
-#include "gateway/mediatype.c"
+/* gateway/forms/mediatype.c: header values with parameters. */
+#include "gateway/forms/mediatype.c"
 
 #include <criterion/criterion.h>
 

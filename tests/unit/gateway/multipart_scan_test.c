@@ -1,6 +1,6 @@
-/* gateway/multipart_scan.c: what is a multipart body and what is not, whatever pieces it comes
+/* gateway/forms/multipart_scan.c: what is a multipart body and what is not, whatever pieces it comes
  * in. */
-#include "gateway/multipart_scan.c"
+#include "gateway/forms/multipart_scan.c"
 
 #include <criterion/criterion.h>
 

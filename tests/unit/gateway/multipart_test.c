@@ -1,5 +1,5 @@
-/* gateway/multipart.c: where parts are kept, what is refused, and that nothing is left. */
-#include "gateway/multipart.c"
+/* gateway/forms/multipart.c: where parts are kept, what is refused, and that nothing is left. */
+#include "gateway/forms/multipart.c"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
-/* gateway/params.c and urlform.c: which parameters a request has, in what order, and which it
+/* gateway/forms/params.c and urlform.c: which parameters a request has, in what order, and which it
  * may not have. */
-#include "gateway/params.c"
+#include "gateway/forms/params.c"
 
 #include "offload.h"
 

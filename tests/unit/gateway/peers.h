@@ -9,7 +9,7 @@
 #include <http/loop.h>
 #include <poll.h>
 #include <request.h>
-#include <resolver.h>
+#include <peers/resolver.h>
 #include <settings.h>
 #include <shared.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <wire/chan.h>
-#include "gateway/ask_impl.h"
+#include "gateway/peers/ask_impl.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"
 

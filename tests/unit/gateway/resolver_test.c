@@ -1,6 +1,6 @@
-/* gateway/resolver.c: who is minted when, what is read once and kept, what a child page leaves out,
+/* gateway/peers/resolver.c: who is minted when, what is read once and kept, what a child page leaves out,
  * and which paths are not even asked for. */
-#include "bundles.h"
+#include "bundle/bundles.h"
 #include "peers.h"
 
 static int                 result, done;

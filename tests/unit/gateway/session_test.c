@@ -1,9 +1,9 @@
-/* gateway/session.c and its files, ask_session.c: which questions repo is asked, what becomes of
+/* gateway/session/session.c and its files, ask_session.c: which questions repo is asked, what becomes of
  * its answers, which cookie the client gets, and that nobody's id is taken over. Repo answers what
  * a test lets it (peers.h). */
 #include "peers.h"
-#include "gateway/ask_session.h"
-#include "gateway/session.h"
+#include "gateway/session/ask_session.h"
+#include "gateway/session/session.h"
 #include "gateway/whiteboard/snapshot.h"
 #include <math.h>
 
@@ -512,7 +512,8 @@ static bool same(const struct bw_value *a, const struct bw_value *b)
 				return false;
 			break;
 		case BW_VALUE_DOUBLE:
-			if (memcmp(l ? &a->u.f64s[i] : &a->u.f64, l ? &b->u.f64s[i] : &b->u.f64, 8) != 0)
+			if (memcmp(l ? &a->u.f64s[i] : &a->u.f64, l ? &b->u.f64s[i] : &b->u.f64,
+			           8) != 0)
 				return false;
 			break;
 		case BW_VALUE_BOOLEAN:

@@ -2,7 +2,7 @@
  * none is answered by a servlet that was destroyed, no connection ever sees a lower number after a
  * higher one, and what an update costs in memory and mappings is given back. (In one worker; that
  * all change at once is the system test's.) */
-#include <gateway/bundles.h>
+#include <gateway/bundle/bundles.h>
 #include <gateway/http/loop.h>
 #include <gateway/whiteboard/async.h>
 #include <gateway/whiteboard/registry.h>

@@ -1,6 +1,6 @@
-/* gateway/bundles.c, library.c: a good bundle starts and serves; one that is odd in a single way is refused for that
+/* gateway/bundle/bundles.c, library.c: a good bundle starts and serves; one that is odd in a single way is refused for that
  * reason, what it registered is taken back, and the others go on; the stop takes everything back. */
-#include <gateway/bundles.h>
+#include <gateway/bundle/bundles.h>
 
 #include <base/buf.h>
 #include <base/conf.h>

@@ -1,10 +1,10 @@
-/* gateway/generations.c, footprint.c, whiteboard/exchange.c, stage.c, with shared objects: an
+/* gateway/bundle/generations.c, footprint.c, whiteboard/exchange.c, stage.c, with shared objects: an
  * update is one step, for the whiteboard, the engine's mounted servlets and the requirement table;
  * whatever fails leaves the old generation as it was; an old one lives as long as a request that
  * began with it, and not longer; what is stopped answers 503 and nothing else does. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <gateway/bundles.h>
+#include <gateway/bundle/bundles.h>
 #include <gateway/engine/mount.h>
 #include <gateway/fiber.h>
 #include <gateway/offload.h>

@@ -7,7 +7,7 @@
  * Fails with: what repo says in FAILED, and what ask_peer fails with.
  * Tests: tests/unit/gateway/session_test.c. */
 #include "ask_session.h"
-#include "ask_impl.h"
+#include "peers/ask_impl.h"
 #include "request.h"
 #include <base/fatal.h>
 

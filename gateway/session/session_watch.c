@@ -10,7 +10,7 @@
  *
  * Owns: the question, the octets of an answer until they are told. Runs in: the gateway's loop.
  * Fails with: nothing. Tests: tests/system/session_test.c. */
-#include "ask_impl.h"
+#include "peers/ask_impl.h"
 #include "ask_session.h"
 #include "fiber.h"
 #include "http/loop.h"

@@ -4,7 +4,7 @@
  * Owns: the cookie's name. Runs in: the gateway, on a request's fiber. Fails with: BW_ESYNTAX (the
  * client's Cookie header is malformed); fatal at start, for a name that cannot be.
  * Tests: tests/unit/gateway/session_test.c, tests/system/session_test.c. */
-#include "cookies.h"
+#include "forms/cookies.h"
 #include "request.h"
 #include "session.h"
 #include <base/fatal.h>

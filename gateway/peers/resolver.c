@@ -11,7 +11,7 @@
 #include "resolver.h"
 #include "ahead.h"
 #include "ask.h"
-#include "bundles.h"
+#include "bundle/bundles.h"
 #include "request.h"
 
 #define FIRST_BUCKETS 8u
