@@ -20,6 +20,7 @@ EMBED(migration_0001, "migrations/0001_auth.sql");
 EMBED(migration_0002, "migrations/0002_repo.sql");
 EMBED(migration_0003, "migrations/0003_session.sql");
 EMBED(migration_0004, "migrations/0004_repoinit.sql");
+EMBED(migration_0005, "migrations/0005_restriction.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -27,6 +28,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0002_repo.sql", migration_0002, migration_0002_end },
 	{ "0003_session.sql", migration_0003, migration_0003_end },
 	{ "0004_repoinit.sql", migration_0004, migration_0004_end },
+	{ "0005_restriction.sql", migration_0005, migration_0005_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "repoinit_run.h"
+#include "value.h"
 
 /* What is done with one path of a statement. */
 typedef bool path_fn(struct run *run, const struct repoinit_word *path,
@@ -72,8 +73,57 @@ static bool run_sql(struct run *run, struct repoinit_at at, const char *sql)
 	return done;
 }
 
+/* One restriction as JSON, without the braces. Without a value a pattern is the empty one, and a list
+ * has none. */
+static void put_restriction(struct buf *out, const struct repoinit_restriction *r)
+{
+	value_put_text(out, r->name->text);
+	buf_printf(out, ":[");
+	if (r->values == NULL && bw_str_eq(r->name->text, BW_STR("rep:glob")))
+		buf_printf(out, "\"\"");
+	for (const struct repoinit_word *v = r->values; v != NULL; v = v->next) {
+		value_put_text(out, v->text);
+		if (v->next != NULL)
+			buf_printf(out, ",");
+	}
+	buf_printf(out, "]");
+}
+
+/* {"NAME":["VALUE",...],...}, owned. one: the first only. */
+static char *restrictions(const struct repoinit_restriction *r, bool one)
+{
+	struct buf out;
+
+	buf_init(&out);
+	buf_printf(&out, "{");
+	for (; r != NULL; r = one ? NULL : r->next) {
+		put_restriction(&out, r);
+		if (!one && r->next != NULL)
+			buf_printf(&out, ",");
+	}
+	buf_printf(&out, "}%c", '\0');
+	return (char *)out.mem;
+}
+
+/* Each by itself, so that a message is about its name. */
+static bool check_restrictions(struct run *run, const struct repoinit_acl_line *line)
+{
+	for (const struct repoinit_restriction *r = line->restrictions; r != NULL; r = r->next) {
+		char       *json = restrictions(r, true), *nothing = NULL;
+		const char *params[] = { json };
+		bool done = run_ask(run, r->name->at, "SELECT repo.restrictions_check($1)", 1,
+		                    params, &nothing);
+
+		free(nothing);
+		free(json);
+		if (!done)
+			return false;
+	}
+	return true;
+}
+
 /* Each privilege by itself, so that a message is about the word. */
-static bool check_privileges(struct run *run, const struct repoinit_acl_line *line)
+static bool check_words(struct run *run, const struct repoinit_acl_line *line)
 {
 	for (const struct repoinit_word *p = line->privileges; p != NULL; p = p->next) {
 		const char *params[] = { p->text.p };
@@ -84,18 +134,20 @@ static bool check_privileges(struct run *run, const struct repoinit_acl_line *li
 			return false;
 		free(leaves);
 	}
-	return true;
+	return check_restrictions(run, line);
 }
 
-/* sql: of path, principal, whether it allows and, unless all are meant, privileges. *ret: its answer. */
+/* sql: of path, principal, whether it allows, privileges and restrictions. *ret: its answer. */
 static bool entry(struct run *run, const char *path, const struct repoinit_acl_line *line,
                   const char *sql, const char *principal, bool *ret)
 {
-	char       *privileges = run_array(line->privileges);
+	char *privileges = run_array(line->privileges),
+	     *limits = restrictions(line->restrictions, false);
 	const char *params[] = { path, principal, line->action == REPOINIT_ALLOW ? "t" : "f",
-		                 privileges };
-	bool        done = run_ask_bool(run, line->at, sql, 4, params, ret);
+		                 privileges, limits };
+	bool        done = run_ask_bool(run, line->at, sql, 5, params, ret);
 
+	free(limits);
 	free(privileges);
 	return done;
 }
@@ -108,8 +160,8 @@ static bool set_entry(struct run *run, const char *path, const struct repoinit_a
 	bool        written, done;
 
 	if (line->action != REPOINIT_REMOVE_ALL)
-		return entry(run, path, line, "SELECT repo.ace_append($1, $2, $3, $4)", principal,
-		             &written);
+		return entry(run, path, line, "SELECT repo.ace_append($1, $2, $3, $4, $5)",
+		             principal, &written);
 	done = run_ask(run, line->at, "SELECT repo.ace_remove_all($1, $2)", 2, params, &nothing);
 	free(nothing);
 	return done;
@@ -118,7 +170,7 @@ static bool set_entry(struct run *run, const char *path, const struct repoinit_a
 static bool set_line(struct run *run, const struct repoinit_word *path,
                      const struct repoinit_statement *s, const struct repoinit_acl_line *line)
 {
-	if (!check_privileges(run, line))
+	if (!check_words(run, line))
 		return false;
 	for (const struct repoinit_word *name = principals_of(s, line); name != NULL;
 	     name = name->next) {
@@ -152,8 +204,8 @@ static bool acl_text(struct run *run, struct repoinit_at at, const char *path, c
 	const char *params[] = { path };
 
 	return run_ask(run, at,
-	               "SELECT string_agg(format('%s %s %s', a.principal, a.allow, a.privileges),"
-	               " ';' ORDER BY a.principal, a.position) FROM repo.ace a"
+	               "SELECT string_agg(format('%s %s %s %s', a.principal, a.allow, a.privileges,"
+	               " a.restrictions), ';' ORDER BY a.principal, a.position) FROM repo.ace a"
 	               " JOIN repo.tree t ON t.id = a.node WHERE t.path = $1",
 	               1, params, ret);
 }
@@ -215,7 +267,8 @@ static bool remove_line(struct run *run, const struct repoinit_word *path,
 
 		if (done && principal != NULL)
 			done = entry(run, path->text.p, line,
-			             "SELECT repo.ace_remove($1, $2, $3, $4)", principal, &removed);
+			             "SELECT repo.ace_remove($1, $2, $3, $4, $5)", principal,
+			             &removed);
 		if (removed)
 			run_changed(run, "removed an entry of %s from %s", name->text.p,
 			            path->text.p);
@@ -235,7 +288,7 @@ static bool remove_lines(struct run *run, const struct repoinit_word *path,
 		return false;
 	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next)
 		if (bears_on(s, line, path) &&
-		    (!check_privileges(run, line) || (exists && !remove_line(run, path, s, line))))
+		    (!check_words(run, line) || (exists && !remove_line(run, path, s, line))))
 			return false;
 	return true;
 }

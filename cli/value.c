@@ -15,8 +15,8 @@ static const char *const tags[] = {
 	[REPOINIT_DATE] = "date", [REPOINIT_BOOLEAN] = "b",
 };
 
-/* RFC 8259, section 7. The text is UTF-8 without NUL. */
-static void put_string(struct buf *out, struct bw_str text)
+/* RFC 8259, section 7. */
+void value_put_text(struct buf *out, struct bw_str text)
 {
 	buf_append(out, "\"", 1);
 	for (size_t i = 0; i < text.n; i++) {
@@ -52,7 +52,7 @@ static void put_value(struct buf *out, enum repoinit_type type, struct bw_str te
 	else if (type == REPOINIT_DATE)
 		put_date(out, text);
 	else
-		put_string(out, text);
+		value_put_text(out, text);
 }
 
 void value_put(struct buf *out, const struct repoinit_property *property)

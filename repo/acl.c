@@ -8,7 +8,8 @@
  *
  * Evaluation: first the entries whose principal is a user of the set, from the deepest scope up to
  * the root, then those of its groups, again from the deepest; on one node the later entry first.
- * Each bit is decided by the first entry that mentions it. What nobody mentions is denied.
+ * An entry whose restrictions do not hold is passed over. Each bit is decided by the first entry that
+ * mentions it. What nobody mentions is denied.
  * Owns: scopes, entries, remembered decisions. Runs in: repo's loop. Fails with: nothing.
  * Tests: tests/unit/repo/acl_test.c, tests/conformance/acl.rows. */
 #include "acl.h"
@@ -26,6 +27,7 @@ struct acl_scope {
 	uint32_t                first, n; /* its entries */
 	struct acl             *acl;
 	uint32_t                path_n;
+	bool                    restricted; /* an entry of it or above */
 	char                    path[];
 };
 
@@ -39,6 +41,7 @@ struct acl {
 	size_t             n_buckets, n_scopes;
 	struct acl_entry  *entries;
 	size_t             n_entries, cap_entries;
+	struct arena       arena;   /* restrictions */
 	struct acl_scope **loading; /* in the order of loading */
 	size_t             cap_loading;
 	int64_t            generation;
@@ -102,6 +105,7 @@ struct acl *acl_new(void)
 	struct acl *acl = xcalloc(1, sizeof(*acl));
 
 	crypto_shorthash_keygen(acl->hash_key);
+	arena_init(&acl->arena);
 	acl->generation = -1;
 	acl->loads = 1;
 	return acl;
@@ -129,6 +133,7 @@ void acl_free(struct acl *acl)
 	free_scopes(acl);
 	free(acl->entries);
 	free(acl->loading);
+	arena_done(&acl->arena);
 	free(acl);
 }
 
@@ -184,6 +189,13 @@ void acl_load_begin(struct acl *acl)
 {
 	free_scopes(acl);
 	acl->n_entries = 0;
+	arena_done(&acl->arena);
+	arena_init(&acl->arena);
+}
+
+struct arena *acl_arena(struct acl *acl)
+{
+	return &acl->arena;
 }
 
 static struct acl_scope *add_scope(struct acl *acl, struct bw_str path)
@@ -217,6 +229,7 @@ void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *e
 		acl->entries = xrealloc(acl->entries, acl->cap_entries * sizeof(*acl->entries));
 	}
 	acl->entries[acl->n_entries++] = *entry;
+	s->restricted |= entry->restriction != NULL;
 	s->n++;
 }
 
@@ -233,10 +246,13 @@ void acl_load_end(struct acl *acl, int64_t generation)
 		s->next = acl->buckets[b];
 		acl->buckets[b] = s;
 	}
+	/* What is above comes first in the order of paths. */
 	for (size_t i = 0; i < acl->n_scopes; i++) {
-		struct bw_str path = { acl->loading[i]->path, acl->loading[i]->path_n };
+		struct acl_scope *s = acl->loading[i];
+		struct bw_str     path = { s->path, s->path_n };
 
-		acl->loading[i]->above = go_up(&path) ? acl_scope_of(acl, path) : NULL;
+		s->above = go_up(&path) ? acl_scope_of(acl, path) : NULL;
+		s->restricted |= s->above != NULL && s->above->restricted;
 	}
 	acl->generation = generation;
 	acl->loads++;
@@ -266,29 +282,42 @@ static void apply(struct verdict *v, const struct acl_entry *e)
 		v->denied |= e->privileges & ~v->allowed;
 }
 
+static struct bw_str path_of(const struct acl_scope *scope)
+{
+	return (struct bw_str){ scope->path, scope->path_n };
+}
+
 /* All entries of one class, users or groups. */
 static void walk(struct verdict *v, const struct acl_scope *scope, const struct principals *who,
-                 bool groups)
+                 const struct acl_item *item, bool groups)
 {
 	for (; scope != NULL && (v->allowed | v->denied) != ACL_ALL; scope = scope->above) {
 		for (uint32_t i = scope->n; i-- > 0;) {
 			const struct acl_entry *e = &scope->acl->entries[scope->first + i];
 			bool                    group;
 
-			if (principals_has(who, e->principal, &group) && group == groups)
+			if (principals_has(who, e->principal, &group) && group == groups &&
+			    (e->restriction == NULL ||
+			     restriction_holds(e->restriction, path_of(scope), item)))
 				apply(v, e);
 		}
 	}
 }
 
-uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who)
+bool acl_is_restricted(const struct acl_scope *scope)
+{
+	return scope != NULL && scope->restricted;
+}
+
+uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
+                      const struct acl_item *item)
 {
 	struct verdict v = { 0, 0 };
 
 	if (who->admin)
 		return ACL_ALL;
-	walk(&v, scope, who, false);
-	walk(&v, scope, who, true);
+	walk(&v, scope, who, item, false);
+	walk(&v, scope, who, item, true);
 	return v.allowed;
 }
 
@@ -304,6 +333,7 @@ uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struc
 	                     who->number * 0xbf58476d1ce4e5b9u) >>
 	                    (64 - DECISION_BITS)];
 	if (d->scope != scope->number || d->who != who->number)
-		*d = (struct decision){ scope->number, who->number, acl_evaluate(scope, who) };
+		*d = (struct decision){ scope->number, who->number,
+			                acl_evaluate(scope, who, NULL) };
 	return d->allowed;
 }

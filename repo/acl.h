@@ -1,10 +1,12 @@
 /* acl.h - who may do what where: all access control entries, in memory, and their evaluation.
  *
  * The nodes that have entries are few. A node's scope is its nearest ancestor (or itself) with
- * entries; all nodes of a scope have the same permissions, since no entry has a restriction. So a
- * decision is remembered per (scope, principal set). */
+ * entries; all nodes of a scope have the same permissions unless an entry that bears on it has a
+ * restriction. So a decision is remembered per (scope, principal set), and where there is a
+ * restriction it is made anew for each item. */
 #pragma once
 #include "principals.h"
+#include "restriction.h"
 #include <boardwalk/types.h>
 
 /* The leaves of the privileges of JCR 2.0 section 16.2 and Oak's own, as bits. */
@@ -24,8 +26,9 @@ struct acl_scope;
 
 /* One entry, as evaluation sees it. */
 struct acl_entry {
-	uint64_t principal, privileges;
-	bool     allow;
+	uint64_t                  principal, privileges;
+	bool                      allow;
+	const struct restriction *restriction; /* in acl_arena; NULL: none */
 };
 
 /* The bits of a privilege by name, leaf or aggregate; 0: there is none of that name. */
@@ -36,10 +39,12 @@ void        acl_free(struct acl *acl);
 
 /* Replaces all entries: begin, then add in the order of (path, position), then end. generation: of
  * the snapshot that they were read in. Scopes and decisions from before are gone. */
-void    acl_load_begin(struct acl *acl);
-void    acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
-void    acl_load_end(struct acl *acl, int64_t generation);
-int64_t acl_generation(const struct acl *acl); /* of the last load; -1: none yet */
+void acl_load_begin(struct acl *acl);
+/* Where the restrictions of the entries being loaded live; emptied by the next acl_load_begin. */
+struct arena *acl_arena(struct acl *acl);
+void          acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
+void          acl_load_end(struct acl *acl, int64_t generation);
+int64_t       acl_generation(const struct acl *acl); /* of the last load; -1: none yet */
 /* Raised by each load, never 0: what was remembered under another number is void. */
 uint64_t acl_loads(const struct acl *acl);
 
@@ -48,7 +53,11 @@ const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path);
 /* The same for a child of a node whose scope is known. */
 const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct acl_scope *parent,
                                            struct bw_str path);
-/* All bits that the set has there. scope may be NULL. */
+/* Whether an entry that bears on it has a restriction. scope may be NULL. */
+bool acl_is_restricted(const struct acl_scope *scope);
+/* All bits that the set has there. scope: NULL, or one that is not restricted. */
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who);
-/* The same, worked out anew: the order of evaluation is in acl.c. */
-uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who);
+/* All bits that the set has on an item of the scope, worked out anew: the order of evaluation is in
+ * acl.c. item may be NULL if the scope is not restricted. */
+uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
+                      const struct acl_item *item);

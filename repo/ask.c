@@ -7,6 +7,7 @@
 #include <base/fatal.h>
 #include <stdlib.h>
 #include <utf8proc.h>
+#include <wire/record.h>
 
 #define MAX_PATH   2048u
 #define MAX_LEVELS 64u
@@ -52,6 +53,44 @@ static size_t put_varint(uint8_t *p, uint64_t v)
 	return n;
 }
 
+/* Whose properties are looked through one by one. */
+struct look {
+	const struct acl_scope  *scope;
+	const struct principals *who;
+	struct acl_item          item;
+};
+
+static struct look look_at(const struct ask *ask, const struct acl_scope *scope,
+                           const uint8_t *bytes, size_t n)
+{
+	struct record record;
+
+	if (record_get(bytes, n, &record) != BW_OK)
+		fatalx("a cached record is malformed");
+	return (struct look){ scope,
+		              ask->question.who,
+		              { record.path, record.primary_type, BW_ABSENT } };
+}
+
+static bool may_read_property(void *arg, struct bw_str name)
+{
+	struct look *look = arg;
+
+	look->item.property = name;
+	return acl_evaluate(look->scope, look->who, &look->item) & ACL_READ_PROPERTIES;
+}
+
+uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct acl_scope *scope,
+                     const uint8_t *bytes, size_t n)
+{
+	struct look look;
+
+	if (!acl_is_restricted(scope))
+		return acl_allowed(r->acl, scope, ask->question.who);
+	look = look_at(ask, scope, bytes, n);
+	return acl_evaluate(scope, look.who, &look.item);
+}
+
 enum ask_step ask_answer_found(struct resources *r, struct ask *ask, const struct cache_entry *e,
                                size_t resolved, uint64_t allowed)
 {
@@ -59,7 +98,15 @@ enum ask_step ask_answer_found(struct resources *r, struct ask *ask, const struc
 	size_t         n_record = e->n_record, n = 0;
 	uint8_t        head[24];
 
-	if (!(allowed & ACL_READ_PROPERTIES) && e->props_at < e->n_record) {
+	if (acl_is_restricted(e->scope) && !ask->question.who->admin) {
+		struct look look = look_at(ask, e->scope, record, n_record);
+
+		buf_clear(&r->scratch);
+		encode_filtered(&r->scratch, e->record, e->n_record, e->props_at, may_read_property,
+		                &look);
+		record = buf_data(&r->scratch);
+		n_record = buf_size(&r->scratch);
+	} else if (!(allowed & ACL_READ_PROPERTIES) && e->props_at < e->n_record) {
 		buf_clear(&r->scratch);
 		encode_stripped(&r->scratch, e->record, e->props_at);
 		record = buf_data(&r->scratch);
@@ -145,7 +192,7 @@ uint64_t ask_look(struct resources *r, struct ask *ask, struct cache_entry *e)
 		e->used = true;
 	if (e->state != CACHE_RESOURCE)
 		return 0;
-	allowed = acl_allowed(r->acl, ask_scope_of(r, e), ask->question.who);
+	allowed = ask_allowed(r, ask, ask_scope_of(r, e), e->record, e->n_record);
 	return allowed & ACL_READ_NODES ? allowed : 0;
 }
 

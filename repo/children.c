@@ -31,7 +31,9 @@ static void look_up_scopes(struct resources *r, struct cache_entry *parent, stru
 static bool is_readable(struct resources *r, const struct ask *ask, const struct cache_page *page,
                         unsigned i)
 {
-	return acl_allowed(r->acl, page->scopes[i], ask->question.who) & ACL_READ_NODES;
+	return ask_allowed(r, ask, page->scopes[i], page->records + page->at[i],
+	                   page->at[i + 1] - page->at[i]) &
+	       ACL_READ_NODES;
 }
 
 /* Takes the page's readable children. True: the answer is complete. */

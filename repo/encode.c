@@ -130,3 +130,33 @@ void encode_stripped(struct buf *out, const uint8_t *record, uint32_t props_at)
 		p[i] = (uint8_t)(props_at >> 8 * i);
 	buf_commit(out, props_at);
 }
+
+static uint32_t u32_at(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+void encode_filtered(struct buf *out, const uint8_t *record, uint32_t n, uint32_t props_at,
+                     bool (*keep)(void *arg, struct bw_str name), void *arg)
+{
+	size_t   start = buf_size(out), size;
+	unsigned kept = 0;
+	uint8_t *p;
+
+	encode_stripped(out, record, props_at);
+	for (uint32_t at = props_at, next; at < n; at = next) {
+		struct bw_str name = { (const char *)record + at + 8, u32_at(record + at + 4) };
+
+		next = at + 4 + u32_at(record + at);
+		if (!keep(arg, name))
+			continue;
+		buf_append(out, record + at, next - at);
+		kept++;
+	}
+	p = buf_data(out) + start;
+	size = buf_size(out) - start;
+	p[6] = (uint8_t)kept;
+	p[7] = (uint8_t)(kept >> 8);
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = (uint8_t)(size >> 8 * i);
+}

@@ -16,5 +16,8 @@ struct encode_row {
  * super types comes back to itself, and ends there. */
 int encode_record(struct buf *out, const struct encode_row *row, const struct type_graph *types,
                   uint32_t *ret_props_at, bool *ret_cycle);
+/* Appends the record with those of its properties that keep(arg, name) wants. record: whole. */
+void encode_filtered(struct buf *out, const uint8_t *record, uint32_t n, uint32_t props_at,
+                     bool (*keep)(void *arg, struct bw_str name), void *arg);
 /* Appends the record without its properties. */
 void encode_stripped(struct buf *out, const uint8_t *record, uint32_t props_at);

@@ -113,6 +113,9 @@ enum ask_step ask_need(struct resources *r, struct ask *ask, struct bw_str path,
 /* The bits on an entry that is known, 0 if it is not there or may not be read. */
 uint64_t                ask_look(struct resources *r, struct ask *ask, struct cache_entry *e);
 const struct acl_scope *ask_scope_of(struct resources *r, struct cache_entry *e);
+/* The bits of who asks on the node of a cached record, whose scope that is. */
+uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct acl_scope *scope,
+                     const uint8_t *bytes, size_t n);
 
 /* children.c */
 enum ask_step ask_children(struct resources *r, struct ask *ask);

@@ -63,6 +63,20 @@ static void look_whether_current(struct journal *j)
 static void load_entries(struct journal *j);
 static void load_types(struct journal *j);
 
+/* False: the entry is left out. Restrictions that cannot be read, which the database does not let in,
+ * make an entry that allows void and one that denies general. */
+static bool add_restriction(struct acl *acl, const struct pg_rows *rows, unsigned row,
+                            struct acl_entry *e)
+{
+	struct bw_str json = pg_text(rows, row, 5);
+
+	if (restriction_parse(json.p, json.n, acl_arena(acl), &e->restriction) == BW_OK)
+		return true;
+	log_error(0, "%s: stored restrictions have a wrong form", pg_text(rows, row, 1).p);
+	e->restriction = NULL;
+	return !e->allow;
+}
+
 static void add_entry(struct acl *acl, const struct pg_rows *rows, unsigned row)
 {
 	struct bw_str    names = pg_text(rows, row, 4), name;
@@ -78,6 +92,8 @@ static void add_entry(struct acl *acl, const struct pg_rows *rows, unsigned row)
 		names.p += name.n + (blank != NULL);
 		names.n -= name.n + (blank != NULL);
 	}
+	if (!add_restriction(acl, rows, row, &e))
+		return;
 	acl_load_add(acl, pg_text(rows, row, 1), &e);
 }
 

@@ -57,6 +57,37 @@ static bool parse_principals(struct parser *p, struct repoinit_word **ret)
 	return parse_words(p, PARSE_PREFIXED, "a principal", ret);
 }
 
+/* (name), (name,value) or (name,value,value...) from behind `restriction`. */
+static bool parse_restriction(struct parser *p, struct repoinit_restriction **ret)
+{
+	struct repoinit_restriction *r = arena_zalloc(&p->script->arena, sizeof(*r));
+
+	*ret = r;
+	if (!parse_expect(p, "(") || !parse_word(p, PARSE_PREFIXED, "a restriction", &r->name))
+		return false;
+	if (parse_is(p, ",") &&
+	    (!parse_next(p) ||
+	     !parse_words(p, PARSE_PREFIXED | 1u << TOKEN_PATH, "a value", &r->values)))
+		return false;
+	return parse_expect(p, ")");
+}
+
+static bool parse_restrictions(struct parser *p, struct repoinit_restriction **ret)
+{
+	struct repoinit_restriction **tail = ret;
+
+	while (parse_is(p, "restriction")) {
+		if (!parse_next(p) || !parse_restriction(p, tail))
+			return false;
+		for (const struct repoinit_restriction *r = *ret; r != *tail; r = r->next)
+			if (bw_str_eq(r->name->text, (*tail)->name->text))
+				return scan_fail(p->error, (*tail)->name->at,
+				                 "'%.40s' a second time", r->name->text.p);
+		tail = &(*tail)->next;
+	}
+	return true;
+}
+
 static bool parse_acl_line(struct parser *p, const struct repoinit_statement *s,
                            struct repoinit_acl_line **ret)
 {
@@ -68,14 +99,13 @@ static bool parse_acl_line(struct parser *p, const struct repoinit_statement *s,
 		return false;
 	if (parse_is(p, "nodetypes"))
 		return parse_unsupported(p, p->token.at, "nodetypes",
-		                         "entries with restrictions are not evaluated");
+		                         "restriction(rep:ntNames,...) says the same");
 	if (s->acl.paths != NULL
 	            ? !parse_expect(p, "for") || !parse_principals(p, &line->principals)
 	            : !parse_expect(p, "on") || !parse_paths(p, &line->paths))
 		return false;
-	if (parse_is(p, "restriction"))
-		return parse_unsupported(p, p->token.at, "restriction",
-		                         "entries with restrictions are not evaluated");
+	if (line->action != REPOINIT_REMOVE_ALL && !parse_restrictions(p, &line->restrictions))
+		return false;
 	*ret = line;
 	return parse_line_end(p);
 }

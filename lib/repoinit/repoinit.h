@@ -36,6 +36,12 @@ struct repoinit_segment { /* one name of `create path` */
 
 enum repoinit_acl_action { REPOINIT_ALLOW, REPOINIT_DENY, REPOINIT_REMOVE_ALL };
 
+struct repoinit_restriction { /* the names of one entry's differ */
+	struct repoinit_restriction *next;
+	struct repoinit_word        *name;
+	struct repoinit_word        *values; /* NULL: none */
+};
+
 /* Of paths and principals a line has those that its statement does not. */
 struct repoinit_acl_line {
 	struct repoinit_acl_line *next;
@@ -43,6 +49,8 @@ struct repoinit_acl_line {
 	enum repoinit_acl_action  action;
 	struct repoinit_word     *privileges; /* NULL for REPOINIT_REMOVE_ALL */
 	struct repoinit_word     *paths, *principals;
+	struct repoinit_restriction
+		*restrictions; /* NULL: none, and always for REPOINIT_REMOVE_ALL */
 };
 
 enum repoinit_type {

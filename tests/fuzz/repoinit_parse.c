@@ -38,6 +38,11 @@ static void check_acl(const struct repoinit_statement *s)
 			abort();
 		check_words(line->paths);
 		check_words(line->principals);
+		for (const struct repoinit_restriction *r = line->restrictions; r != NULL;
+		     r = r->next) {
+			check_words(r->name);
+			check_words(r->values);
+		}
 	}
 }
 

@@ -57,6 +57,11 @@ static void put_acl_line(struct buf *out, const struct repoinit_acl_line *line)
 	put_words(out, line->privileges, "");
 	buf_printf(out, "%s%s ", line->privileges ? " " : "", line->paths ? "on" : "for");
 	put_words(out, line->paths ? line->paths : line->principals, "");
+	for (const struct repoinit_restriction *r = line->restrictions; r != NULL; r = r->next) {
+		buf_printf(out, " %s=[", r->name->text.p);
+		put_words(out, r->values, "");
+		buf_printf(out, "]");
+	}
 }
 
 static void put_acl(struct buf *out, const struct repoinit_statement *s)

@@ -359,6 +359,72 @@ Test(resource, children_are_filtered_and_paged)
 	end();
 }
 
+/* Whether alice sees exactly these properties of /r, and no others. */
+static bool sees(const char *const *names)
+{
+	struct call        call;
+	struct record      r;
+	struct record_prop prop;
+	unsigned           n = 0;
+	bool               all = client_read(&c, as_alice, "/r", &call, &r) == BW_OK;
+
+	for (; all && names[n] != NULL; n++)
+		all = record_prop(&r, bw_str(names[n]), &prop) && prop.n == 1 &&
+		      bw_str_eq(record_value(&r, &prop, 0), BW_STR("x"));
+	all = all && r.n_props == n;
+	call_done(&call);
+	return all;
+}
+
+/* Entries with restrictions: by name, prefix and type; of nodes, of single properties, in lists. */
+Test(resource, restrictions_hide_nodes_and_properties)
+{
+	struct listing l;
+
+	begin();
+	sql("SELECT repo.node_create(p, 'nt:unstructured') FROM "
+	    "unnest('{/r,/r/.trash,/r/keep,/r/keep/.trash}'::text[]) p;"
+	    "SELECT repo.node_create('/r/typed', 'nt:folder');"
+	    "SELECT repo.property_set('/r', p, '{\"s\":\"x\"}') FROM "
+	    "unnest('{title,secret,jcr:note,zz}'::text[]) p");
+	test_postgres_sql(w.server,
+	                  "SELECT repo.ace_append('/r', %llu, true, '{jcr:read}'), "
+	                  "repo.ace_append('/r', %llu, false, '{jcr:read}', "
+	                  "'{\"rep:itemNames\":[\".trash\",\"secret\"]}'), "
+	                  "repo.ace_append('/r', %llu, false, '{rep:readProperties}', "
+	                  "'{\"rep:prefixes\":[\"jcr\"]}'), "
+	                  "repo.ace_append('/r', %llu, false, '{jcr:read}', "
+	                  "'{\"rep:ntNames\":[\"nt:folder\"]}')",
+	                  (unsigned long long)alice, (unsigned long long)alice,
+	                  (unsigned long long)alice, (unsigned long long)alice);
+	sql("SELECT 1");
+	for (int twice = 0; twice < 2; twice++) { /* cold, then from the cache */
+		cr_assert_eq(list(as_alice, "/r", NULL, 256, &l), BW_OK);
+		cr_assert(l.count == 1 && !l.more && strcmp(l.first, "keep") == 0);
+		cr_assert_eq(list(as_alice, "/r", ".trash", 256, &l), BW_ENOTFOUND);
+		cr_assert_eq(list(as_alice, "/r/keep", NULL, 256, &l), BW_OK);
+		cr_assert_eq(l.count, 0);
+		cr_assert_eq(list(as_admin, "/r", NULL, 256, &l), BW_OK);
+		cr_assert_eq(l.count, 3);
+		cr_assert(sees((const char *const[]){ "title", "zz", NULL }));
+	}
+	same_failure(as_alice, "/r/keep/.trash", "/r/keep/none", false);
+	same_failure(as_alice, "/r/typed", "/r/none", false);
+	/* The type decides as it is now. */
+	sql("SELECT repo.node_type_set('/r/typed', 'nt:unstructured')");
+	cr_assert_eq(resolve(as_alice, "/r/typed"), (long)strlen("/r/typed"));
+	cr_assert_eq(list(as_alice, "/r", NULL, 256, &l), BW_OK);
+	cr_assert_eq(l.count, 2);
+	/* The list without restrictions, from its news on. */
+	sql("SELECT repo.acl_delete('/r')");
+	cr_assert_eq(resolve(as_alice, "/r"), -1);
+	test_postgres_sql(w.server, "SELECT repo.ace_append('/r', %llu, true, '{jcr:read}')",
+	                  (unsigned long long)alice);
+	sql("SELECT 1");
+	cr_assert(sees((const char *const[]){ "title", "secret", "jcr:note", "zz", NULL }));
+	end();
+}
+
 Test(resource, single_flight_and_many_waiters)
 {
 	enum { N = 500 };

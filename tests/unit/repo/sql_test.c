@@ -256,6 +256,56 @@ Test(sql, lists)
 	refused("SELECT repo.ace_remove_all('/none', 3)", "P0002");
 }
 
+/* Which restrictions are taken, and that equal ones are one, whatever the order of their values. */
+Test(sql, restrictions)
+{
+	static const struct {
+		const char *json, *sqlstate;
+	} bad[] = {
+		{ "[]", "22023" },
+		{ "{\"rep:none\":[\"a\"]}", "22023" },
+		{ "{\"rep:ntNames\":\"a\"}", "22023" },
+		{ "{\"rep:ntNames\":[1]}", "22023" },
+		{ "{\"rep:ntNames\":[null]}", "22023" },
+		{ "{\"rep:glob\":[]}", "22023" },
+		{ "{\"rep:glob\":[\"/a\",\"/b\"]}", "22023" },
+		{ "{\"rep:glob\":[\"*********************\"]}", "22023" },
+		{ "{\"rep:globs\":[\"/a\",\"/*********************\"]}", "22023" },
+		{ "{\"rep:subtrees\":[\"\"]}", "22023" },
+	};
+	char sql[256];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(sql, sizeof(sql),
+		         "SELECT repo.ace_append('/', 3, true, '{jcr:read}', '%s')", bad[i].json);
+		refused(sql, bad[i].sqlstate);
+	}
+	refused("SELECT repo.ace_append('/', 3, true, '{jcr:read}', NULL)", "22023");
+	refused("SELECT repo.ace_append('/', 3, true, '{jcr:read}', "
+	        "jsonb_build_object('rep:glob', ARRAY[repeat('a', 2049)]))",
+	        "54000");
+	refused("SELECT repo.ace_append('/', 3, true, '{jcr:read}', "
+	        "jsonb_build_object('rep:ntNames', array_fill('a'::text, ARRAY[257])))",
+	        "54000");
+	expect("SELECT repo.ace_append('/', 3, true, '{jcr:read}', "
+	       "'{\"rep:ntNames\":[\"b\",\"a\"]}')",
+	       "t");
+	expect("SELECT repo.ace_append('/', 3, true, '{jcr:read}', "
+	       "'{\"rep:ntNames\":[\"a\",\"b\",\"a\"]}')",
+	       "f");
+	expect("SELECT repo.ace_append('/', 3, true, '{jcr:read}')", "t");
+	expect("SELECT repo.ace_append('/', 3, false, '{jcr:read}', '{\"rep:glob\":[\"\"]}')", "t");
+	expect("SELECT string_agg(allow || ' ' || restrictions, '; ' ORDER BY position) FROM "
+	       "repo.ace",
+	       "true {\"rep:ntNames\": [\"a\", \"b\"]}; true {}; false {\"rep:glob\": [\"\"]}");
+	expect("SELECT repo.ace_remove('/', 3, true, '{jcr:read}', '{\"rep:ntNames\":[\"a\"]}')",
+	       "f");
+	expect("SELECT repo.ace_remove('/', 3, true, '{jcr:read}', "
+	       "'{\"rep:ntNames\":[\"b\",\"a\"]}')",
+	       "t");
+	expect("SELECT count(*) FROM repo.ace", "2");
+}
+
 Test(sql, what_remains_of_all_is_every_leaf)
 {
 	test_postgres_sql(p, "SELECT repo.ace_append('/', 3, true, '{jcr:all}'), "
@@ -297,7 +347,7 @@ Test(sql, news_of_types_lists_and_accounts)
 	refused("SELECT repo.mixin_add('/a', 'mix:lockable')", "0A000");
 	refused("SELECT repo.mixin_add('/a', NULL)", "22023");
 	refused("SELECT repo.acl_delete('/none')", "P0002");
-	refused("SELECT repo.ace_remove('/a', 3, true, '{}')", "22023");
+	refused("SELECT repo.ace_remove('/a', 3, true, '{}', '{}')", "22023");
 	refused("SELECT repo.namespace_register('1x', 'x:y')", "42602");
 	refused("SELECT repo.namespace_register('x', '')", "22023");
 	refused("SELECT repo.namespace_register('x', NULL)", "23502");
@@ -320,7 +370,7 @@ Test(sql, rights_of_the_role)
 		"SELECT repo.property_remove('/', 'x')",
 		"SELECT repo.ace_append('/', 3, true, '{jcr:all}')",
 		"SELECT repo.ace_remove_all('/', 3)",
-		"SELECT repo.ace_remove('/', 3, true, '{jcr:all}')",
+		"SELECT repo.ace_remove('/', 3, true, '{jcr:all}', '{}')",
 		"SELECT repo.acl_delete('/')",
 		"SELECT repo.ace_forget(3)",
 		"SELECT repo.mixin_add('/', 'mix:title')",
