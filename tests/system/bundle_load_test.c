@@ -254,3 +254,40 @@ Test(bundle_load, updates_under_load_lose_nothing_and_leave_nothing)
 	generation_done(&g);
 	test_instance_stop(&i);
 }
+
+/* Half of them fail in the second worker only, when the first one has prepared them. */
+Test(bundle_load, updates_that_fail_leave_no_gap)
+{
+	static const char *const words[] = { "n=9 init=fail", "n=9 start=fail",
+		                             "n=9 init=fail in=1", "n=9 start=fail in=1" };
+	struct test_instance     i;
+	struct generation        g;
+	char                     file[128];
+	const char              *install[] = { "bundle", "install", file, NULL };
+	const char              *update[] = { "bundle", "update", file, NULL };
+	pid_t                    clients;
+	int                      status = -1;
+
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	test_instance_start(&i, &two_workers);
+	generation_read(&g, TEST_BUNDLES "/generation.so");
+	snprintf(file, sizeof(file), "%s/gen.so", i.root);
+	generation_write(&g, "n=1", file);
+	cr_assert_eq(test_instance_cli(&i, NULL, NULL, install), 0);
+	clients = start_clients(i.port);
+	for (unsigned k = 0; k < 20; k++) {
+		cr_assert_eq(unlink(file), 0);
+		generation_write(&g, words[k % 4], file);
+		cr_assert_eq(test_instance_cli(&i, NULL, NULL, update), 1, "%s", words[k % 4]);
+	}
+	cr_assert_eq(unlink(file), 0);
+	generation_write(&g, "n=2", file);
+	cr_assert_eq(test_instance_cli(&i, NULL, NULL, update), 0);
+	seen->over = true;
+	waitpid(clients, &status, 0);
+	cr_expect_eq(status, 0);
+	cr_expect_gt(seen->asked, 100);
+	cr_expect(seen->lost == 0 && seen->backwards == 0 && seen->strange == 0);
+	generation_done(&g);
+	test_instance_stop(&i);
+}
