@@ -186,18 +186,16 @@ static unsigned wanted(void)
 static void report(unsigned n, unsigned long long took_ms, const struct size *warm,
                    const struct size *last)
 {
-	cr_log_warn(
-		"%u updates in %llu ms; %llu requests: %llu lost, %llu backwards, %llu strange, "
-		"slowest %llu ms",
-		n, took_ms, (unsigned long long)seen->asked, (unsigned long long)seen->lost,
-		(unsigned long long)seen->backwards, (unsigned long long)seen->strange,
-		(unsigned long long)seen->slowest_ms);
+	printf("%u updates in %llu ms; %llu requests: %llu lost, %llu backwards, %llu strange, "
+	       "slowest %llu ms\n",
+	       n, took_ms, (unsigned long long)seen->asked, (unsigned long long)seen->lost,
+	       (unsigned long long)seen->backwards, (unsigned long long)seen->strange,
+	       (unsigned long long)seen->slowest_ms);
 	for (unsigned w = 0; w < WORKERS; w++)
-		cr_log_warn(
-			"worker %u: after %u updates %lu KiB, %lu mappings; after %u %lu KiB, %lu "
-			"mappings",
-			w, WARM, warm[w].rss_kib, warm[w].mappings, n, last[w].rss_kib,
-			last[w].mappings);
+		printf("worker %u: after %u updates %lu KiB, %lu mappings; after %u %lu KiB, %lu "
+		       "mappings\n",
+		       w, WARM, warm[w].rss_kib, warm[w].mappings, n, last[w].rss_kib,
+		       last[w].mappings);
 }
 
 Test(bundle_load, updates_under_load_lose_nothing_and_leave_nothing)
