@@ -30,14 +30,28 @@ static bool add_mixins(struct run *run, const char *path, const struct repoinit_
 	return true;
 }
 
+/* By itself, so that a message is about the word. */
+static bool check_type(struct run *run, const struct repoinit_word *type)
+{
+	const char *params[] = { type->text.p };
+	char       *nothing = NULL;
+	bool done = run_ask(run, type->at, "SELECT repo.node_type_check($1)", 1, params, &nothing);
+
+	free(nothing);
+	return done;
+}
+
 /* One node of the path. An existing one gets the stated type and mixins only if it is ensured. */
 static bool make_node(struct run *run, const struct repoinit_statement *s,
                       const struct repoinit_segment *at, const char *parent, const char *path)
 {
-	struct bw_str type = at->type.p != NULL ? at->type : s->path.default_type;
-	const char   *params[] = { path, type.p, *parent != '\0' ? parent : "/" };
-	bool          made = false, typed = false, ensure = s->kind == REPOINIT_ENSURE_NODES;
+	const struct repoinit_word *type = at->type != NULL ? at->type : s->path.default_type;
+	const char                 *params[] = { path, type != NULL ? type->text.p : NULL,
+                                 *parent != '\0' ? parent : "/" };
+	bool made = false, typed = false, ensure = s->kind == REPOINIT_ENSURE_NODES;
 
+	if (type != NULL && !check_type(run, type))
+		return false;
 	if (!run_ask_bool(run, at->at,
 	                  "SELECT repo.node_create($1, coalesce($2, repo.child_type($3)))", 3,
 	                  params, &made))
@@ -46,12 +60,12 @@ static bool make_node(struct run *run, const struct repoinit_statement *s,
 		run_changed(run, "created %s", path);
 	if (!made && !ensure)
 		return true;
-	if (!made && at->type.p != NULL) {
+	if (!made && at->type != NULL) {
 		if (!run_ask_bool(run, at->at, "SELECT repo.node_type_set($1, $2)", 2, params,
 		                  &typed))
 			return false;
 		if (typed)
-			run_changed(run, "made %s a %s", path, at->type.p);
+			run_changed(run, "made %s a %s", path, at->type->text.p);
 	}
 	return add_mixins(run, path, at->mixins);
 }

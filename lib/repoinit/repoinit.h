@@ -29,9 +29,9 @@ struct repoinit_word {
 struct repoinit_segment { /* one name of `create path` */
 	struct repoinit_segment *next;
 	struct bw_str            name;
-	struct bw_str            type; /* absent: none stated */
+	struct repoinit_word    *type; /* NULL: none stated */
 	struct repoinit_word    *mixins;
-	struct repoinit_at       at;
+	struct repoinit_at       at; /* the slash before the name, or the quote before the path */
 };
 
 enum repoinit_acl_action { REPOINIT_ALLOW, REPOINIT_DENY, REPOINIT_REMOVE_ALL };
@@ -97,7 +97,7 @@ struct repoinit_statement {
 	struct repoinit_at         at;
 	union {
 		struct {
-			struct bw_str            default_type; /* absent: none stated */
+			struct repoinit_word    *default_type; /* NULL: none stated */
 			struct repoinit_segment *segments;     /* NULL: the root */
 		} path;                                        /* create and ensure */
 		struct {

@@ -19,6 +19,7 @@ static void check_segments(const struct repoinit_segment *at)
 	for (; at != NULL; at = at->next) {
 		if (at->name.n == 0 || memchr(at->name.p, '/', at->name.n) != NULL)
 			abort();
+		check_words(at->type);
 		check_words(at->mixins);
 	}
 }
@@ -51,6 +52,7 @@ static void check_statement(const struct repoinit_statement *s)
 	switch (s->kind) {
 	case REPOINIT_CREATE_PATH:
 	case REPOINIT_ENSURE_NODES:
+		check_words(s->path.default_type);
 		check_segments(s->path.segments);
 		break;
 	case REPOINIT_CREATE_PRINCIPAL:

@@ -568,7 +568,7 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed)
 		  ":3:21: " },
 		{ "create path /content/dam/x\nset properties on /none\n set a to b\nend\n",
 		  ":2:19: " },
-		{ "create path /content/dam/x\ncreate path (no:such) /y\n", ":2:23: " },
+		{ "create path /content/dam/x\ncreate path (no:such) /y\n", ":2:14: " },
 		{ "create path /content/dam/x\ncreate user servlettest\n", ":2:13: " },
 		{ "create path /content/dam/x\nset repository ACL for u\n",
 		  ":2:1: 'set repository ACL' is not supported" },

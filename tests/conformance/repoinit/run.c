@@ -23,11 +23,11 @@ static void put_words(struct buf *out, const struct repoinit_word *word, const c
 static void put_path(struct buf *out, const struct repoinit_statement *s)
 {
 	buf_printf(out, "%s%s%s", s->kind == REPOINIT_ENSURE_NODES ? "ensure" : "path",
-	           s->path.default_type.p ? " default " : "",
-	           s->path.default_type.p ? s->path.default_type.p : "");
+	           s->path.default_type ? " default " : "",
+	           s->path.default_type ? s->path.default_type->text.p : "");
 	for (const struct repoinit_segment *at = s->path.segments; at != NULL; at = at->next) {
-		buf_printf(out, " %s%s%s%s", at->name.p, at->type.p ? "(" : "",
-		           at->type.p ? at->type.p : "", at->type.p ? ")" : "");
+		buf_printf(out, " %s%s%s%s", at->name.p, at->type ? "(" : "",
+		           at->type ? at->type->text.p : "", at->type ? ")" : "");
 		for (const struct repoinit_word *m = at->mixins; m != NULL; m = m->next)
 			buf_printf(out, "+%s", m->text.p);
 	}
