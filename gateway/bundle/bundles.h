@@ -26,7 +26,7 @@ enum bundle_action {
 	BUNDLE_INSTALL,   /* no bundle has the name */
 	BUNDLE_UPDATE,    /* one has it: started, stopped or refused; it is started in any case */
 	BUNDLE_START,     /* a stopped or refused one */
-	BUNDLE_STOP,      /* a started one; its patterns answer 503 */
+	BUNDLE_STOP,      /* a started or refused one; its patterns answer 503 */
 	BUNDLE_UNINSTALL, /* any; its patterns go */
 };
 

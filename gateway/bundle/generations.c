@@ -264,8 +264,8 @@ static int check_order(const struct bundle_order *o, const struct bundle_entry *
 		return refuse(BW_ENOTFOUND, reason, n, "is not installed");
 	if (o->action == BUNDLE_START && b->state == BUNDLE_ACTIVE)
 		return refuse(BW_ESTATE, reason, n, "is started already");
-	if (o->action == BUNDLE_STOP && b->state != BUNDLE_ACTIVE)
-		return refuse(BW_ESTATE, reason, n, "is not started");
+	if (o->action == BUNDLE_STOP && b->state == BUNDLE_STOPPED)
+		return refuse(BW_ESTATE, reason, n, "is stopped already");
 	return BW_OK;
 }
 

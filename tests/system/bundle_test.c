@@ -265,6 +265,14 @@ Test(bundle, that_crashes_three_times_in_its_start_is_refused_and_the_rest_goes_
 	expect_everywhere("/gen", 503, NULL);
 	expect(0, "list", NULL, "refused");
 	cr_assert_not_null(strstr(said, "crashed in start, "), "%s", said);
+	/* Who stops it spares the next start the three crashes. */
+	expect(0, "stop", NAME, "stopped");
+	expect_everywhere("/gen", 503, NULL);
+	kill(test_instance_pid(&instance, "gateway"), SIGKILL);
+	usleep(100000);
+	wait_until_well();
+	expect(0, "list", NULL, "stopped");
+	expect_everywhere("/gen", 503, NULL);
 	cr_assert_eq(rmdir(flag), 0);
 	expect(0, "start", NAME, "started");
 	expect_everywhere("/gen", 200, "1");
