@@ -9,10 +9,10 @@
  * word and is checked. Tests: tests/unit/cli/descriptor_test.c. */
 #include "descriptor.h"
 
+#include <base/symbolic.h>
 #include <boardwalk/bundle.h>
 #include <elf.h>
 #include <stdint.h>
-#include <store/store.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -192,9 +192,9 @@ const char *descriptor_read(const void *image, size_t n, struct descriptor *ret)
 	                  d.symbolic_name);
 	ret->version = string_of(&i, symbol.st_value,
 	                         offsetof(struct bw_bundle_descriptor, version), d.version);
-	if (ret->name == NULL || !store_is_name(ret->name))
+	if (ret->name == NULL || !symbolic_name_ok(ret->name))
 		return "has no valid symbolic name";
-	if (ret->version == NULL || strlen(ret->version) > STORE_MAX_NAME)
+	if (ret->version == NULL || strlen(ret->version) > SYMBOLIC_NAME_MAX)
 		return "has no version";
 	return NULL;
 }

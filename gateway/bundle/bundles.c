@@ -15,6 +15,7 @@
 #include <base/conf.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/symbolic.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -207,7 +208,7 @@ void bundles_load(const struct conf_list *files, const struct bundle_list *insta
 	for (size_t i = 0; i < files->n; i++)
 		load_file(files->items[i], installed);
 	for (size_t i = 0; installed && i < installed->n; i++)
-		if (library_is_name(installed->rows[i].name))
+		if (symbolic_name_ok(installed->rows[i].name))
 			load_row(&installed->rows[i]);
 }
 

@@ -29,6 +29,7 @@
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/symbolic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,7 +255,7 @@ static int check_order(const struct bundle_order *o, const struct bundle_entry *
 
 	if (order.generation)
 		return refuse(BW_ESTATE, reason, n, "has to wait: another order is in work");
-	if (!library_is_name(o->name) || o->generation == 0 || (needs_file(o->action) && !o->file))
+	if (!symbolic_name_ok(o->name) || o->generation == 0 || (needs_file(o->action) && !o->file))
 		return refuse(BW_EINVAL, reason, n, "is no order: name, generation or file");
 	if (e && e->builtin)
 		return refuse(BW_EEXIST, reason, n, "has the name of a part of the server");

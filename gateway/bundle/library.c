@@ -18,27 +18,10 @@
 #include "whiteboard/helper.h"
 
 #include <base/fatal.h>
+#include <base/symbolic.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-bool library_is_name(const char *name)
-{
-	bool in_token = false;
-
-	if (strlen(name) > LIBRARY_NAME_MAX)
-		return false;
-	for (; *name; name++) {
-		if (*name == '.' && in_token)
-			in_token = false;
-		else if ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-		         (*name >= '0' && *name <= '9') || *name == '_' || *name == '-')
-			in_token = true;
-		else
-			return false;
-	}
-	return in_token;
-}
 
 static uid_t trusted; /* root, until bundles_trust */
 
@@ -77,7 +60,7 @@ static const char *check_descriptor(const struct bw_bundle_descriptor *d)
 	if (d->size <
 	    offsetof(struct bw_bundle_descriptor, embedded)) /* minor version 0 ends there */
 		return "has a descriptor that is too short";
-	if (!d->symbolic_name || !library_is_name(d->symbolic_name))
+	if (!d->symbolic_name || !symbolic_name_ok(d->symbolic_name))
 		return "has no valid symbolic name";
 	if (!d->version || !d->start)
 		return "has no version or no start";

@@ -5,10 +5,6 @@
 
 struct bw_bundle;
 
-/* One or more tokens of letters, digits, '_' and '-' joined by dots, as OSGi's symbolic names; at
- * most LIBRARY_NAME_MAX octets. */
-#define LIBRARY_NAME_MAX 100
-bool library_is_name(const char *name);
 /* Maps b->file and fills library and descriptor. NULL, or why it cannot be used, as the end of "it
  * ..."; static text, or b->failure. What was mapped stays in b for library_close. */
 const char *library_open(struct bw_bundle *b);

@@ -11,6 +11,7 @@
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/symbolic.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +222,7 @@ static const char *check(const struct changes *c, enum bundle_action action, con
 		return "this gateway has no store of bundles";
 	if (c->state != IDLE)
 		return "another change is in work";
-	if (!store_is_name(name) || generation == 0)
+	if (!symbolic_name_ok(name) || generation == 0)
 		return "no name, or no generation";
 	i = inventory_find(&c->inventory, name);
 	if (action == BUNDLE_INSTALL && i != NULL)

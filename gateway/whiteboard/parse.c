@@ -12,6 +12,7 @@
 
 #include <base/fatal.h>
 #include <base/log.h>
+#include <base/symbolic.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -75,25 +76,6 @@ static bool has(const struct reading *r, const char *name)
 	return p && !(p->type == BW_PROP_STRINGS && !p->u.strings[0]);
 }
 
-/* One or more tokens joined by single dots. */
-static bool is_context_name(struct bw_str s)
-{
-	bool in_token = false;
-
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '.' && in_token)
-			in_token = false;
-		else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		         (c >= '0' && c <= '9') || c == '_' || c == '-')
-			in_token = true;
-		else
-			return false;
-	}
-	return in_token;
-}
-
 /* "/", or what could be an exact pattern, of path characters only (RFC 3986 3.3, decoded). */
 static bool is_context_path(struct bw_str s)
 {
@@ -139,7 +121,7 @@ static void read_select(struct reading *r)
 
 	if (!text.p)
 		return;
-	if (text.p[0] != '(' && is_context_name(text)) {
+	if (text.p[0] != '(' && symbolic_ok(text.p, text.n)) {
 		named = xasprintf("(%s=%s)", BW_CONTEXT_NAME, text.p);
 		r->select = ldap_parse(named, NULL, 0);
 		free(named);
@@ -201,7 +183,8 @@ static void read_context(struct reading *r)
 	r->name = get_string(r, BW_CONTEXT_NAME);
 	r->path = get_string(r, BW_CONTEXT_PATH);
 	r->named = true;
-	if (!r->name.p || !is_context_name(r->name) || !r->path.p || !is_context_path(r->path))
+	if (!r->name.p || !symbolic_ok(r->name.p, r->name.n) || !r->path.p ||
+	    !is_context_path(r->path))
 		r->invalid = r->kinds;
 	read_params(r, "context.init.");
 	r->note = xasprintf("%s:context %s", bundle_name(r), r->name.p ? r->name.p : "");

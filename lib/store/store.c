@@ -10,6 +10,7 @@
 #include "store.h"
 
 #include <base/fatal.h>
+#include <base/symbolic.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,24 +22,6 @@
 #include <unistd.h>
 
 #define MAX_FILE (16 << 20) /* octets of state.json, or of a footprint */
-
-bool store_is_name(const char *name)
-{
-	bool in_token = false;
-
-	if (strlen(name) > STORE_MAX_NAME)
-		return false;
-	for (; *name; name++) {
-		if (*name == '.' && in_token)
-			in_token = false;
-		else if ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-		         (*name >= '0' && *name <= '9') || *name == '_' || *name == '-')
-			in_token = true;
-		else
-			return false;
-	}
-	return in_token;
-}
 
 char *store_file(const char *folder, const char *name, uint64_t generation)
 {
@@ -137,7 +120,7 @@ static bool take_bundle(struct store *s, json_t *item)
 	if (json_unpack(item, "{s:s, s:s, s:I, s:s, s:s !}", "name", &name, "version", &version,
 	                "generation", &generation, "state", &state, "sha256", &sha256) != 0)
 		return false;
-	if (!store_is_name(name) || store_find(s, name) != NULL || !is_sha256(sha256) ||
+	if (!symbolic_name_ok(name) || store_find(s, name) != NULL || !is_sha256(sha256) ||
 	    generation < 1 || (uint64_t)generation >= s->next ||
 	    (strcmp(state, "started") != 0 && strcmp(state, "stopped") != 0))
 		return false;
@@ -166,7 +149,7 @@ static bool take_state(struct store *s, json_t *root)
 		if (!take_bundle(s, item))
 			return false;
 	json_object_foreach (seeds, name, item) {
-		if (!store_is_name(name) || !json_is_string(item) ||
+		if (!symbolic_name_ok(name) || !json_is_string(item) ||
 		    !is_sha256(json_string_value(item)))
 			return false;
 		store_set_seed(s, name, json_string_value(item));

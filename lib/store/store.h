@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_SHA256   64u /* hexadecimal digits */
-#define STORE_MAX_NAME 100u
+#define STORE_SHA256 64u /* hexadecimal digits */
 
 struct store_bundle {
 	char    *name, *version; /* owned */
@@ -37,9 +36,6 @@ struct store {
 	size_t               n_seeds;
 };
 
-/* One or more tokens of letters, digits, '_' and '-' joined by dots, at most STORE_MAX_NAME octets:
- * a symbolic name, which can be a part of a file's name as it is. */
-bool store_is_name(const char *name);
 /* FOLDER/NAME.GENERATION.so; owned. */
 char *store_file(const char *folder, const char *name, uint64_t generation);
 

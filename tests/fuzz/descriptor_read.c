@@ -1,9 +1,9 @@
 /* Fuzz target: cli/descriptor.c. The input is a file that is said to be a bundle. What is accepted has a
  * name and a version that end within the file. */
+#include <base/symbolic.h>
 #include <descriptor.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <store/store.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (descriptor_read(data, size, &d) != NULL)
 		return 0;
-	if (!store_is_name(d.name) || d.name + strlen(d.name) >= end ||
+	if (!symbolic_name_ok(d.name) || d.name + strlen(d.name) >= end ||
 	    d.version + strlen(d.version) >= end)
 		abort();
 	return 0;

@@ -140,27 +140,6 @@ Test(store, a_state_that_cannot_be_written_leaves_the_old_one)
 	store_done(&t);
 }
 
-Test(store, names)
-{
-	static const struct {
-		const char *name;
-		bool        good;
-	} rows[] = {
-		{ "a", true },    { "acme.a-b_1", true }, { "", false },
-		{ ".a", false },  { "a.", false },        { "a..b", false },
-		{ "a/b", false }, { "a b", false },       { "\xc3\xa4", false },
-	};
-	char long_name[STORE_MAX_NAME + 2];
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cr_expect(store_is_name(rows[i].name) == rows[i].good, "%s", rows[i].name);
-	memset(long_name, 'a', sizeof(long_name));
-	long_name[STORE_MAX_NAME + 1] = '\0';
-	cr_expect(!store_is_name(long_name));
-	long_name[STORE_MAX_NAME] = '\0';
-	cr_expect(store_is_name(long_name));
-}
-
 Test(store, keeps_footprints)
 {
 	char *text;
