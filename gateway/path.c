@@ -1,4 +1,4 @@
-/* path.c - the canonical path. The rules are whiteboard.md 4.1 and the table 18.B:
+/* path.c - the canonical path. The rules are those of Jakarta Servlet 3.5.2:
  *
  *   target  ->  [scheme://authority]  path  [? query]
  *   path    ->  segments at '/'; each: parameters cut at ';', the rest percent-decoded once
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_SEGMENTS 128 /* endpoints.md 1.3 */
+#define MAX_SEGMENTS 128
 
 /* What a raw octet of a path is. */
 enum octet {

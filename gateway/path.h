@@ -1,4 +1,4 @@
-/* path.h - from the request target to the one canonical path (whiteboard.md 4.1, rows U1 to U40).
+/* path.h - from the request target to the one canonical path (Jakarta Servlet 3.5.2).
  * Done once; rules, matching and look-up all use the result. */
 #pragma once
 #include <base/arena.h>

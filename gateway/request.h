@@ -223,7 +223,7 @@ int  response_fail_because(struct bw_req *req, const char *name, const char *tex
 /* For the server's own answers: drops the body, keeps headers, reopens a closed response. Nothing
  * inside an include, like response_reset and response_builtin_page. */
 void response_reset_body(struct bw_req *req);
-/* Drops headers and body, status 200 (engine.md 9.2). */
+/* Drops headers and body, status 200. */
 void response_reset(struct bw_req *req);
 /* The built-in page for a status: problem+json if Accept prefers it, else text/html; no internals.
  * Sets the status; adds Retry-After: 1 to a 503 that has none. */

@@ -1,5 +1,5 @@
 /* engine.h - the Sling-like engine: a whiteboard servlet at / of the context org.apache.sling that
- * resolves the path to a resource, picks a servlet by path or by type, and runs it (engine.md). */
+ * resolves the path to a resource, picks a servlet by path or by type, and runs it. */
 #pragma once
 
 struct registry;

@@ -6,7 +6,7 @@
  * 400 that nothing of ours sees, but as a complete, bodyless request whose path points at a mark in
  * this file. The gateway knows the mark by its address, which no client can send, answers, and closes.
  *
- * What is refused, with 400 unless noted (RFC 9110, 9112; endpoints.md 6.1): a line ended by LF alone, a
+ * What is refused, with 400 unless noted (RFC 9110, 9112): a line ended by LF alone, a
  * folded line, a method that is no token, Content-Length that is not one plain number or comes
  * with Transfer-Encoding, Transfer-Encoding other than one "chunked" or on HTTP/1.0, Host missing,
  * twice or malformed, Connection naming a header that is not hop by hop; a body, head, target or number

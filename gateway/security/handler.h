@@ -37,7 +37,7 @@ void basic_done(void);
 /* 401 with the challenge. */
 void basic_challenge(struct bw_req *req);
 
-/* challenge.c: 403 with the reason as text and as headers. code: of auth-repo.md 1.6. */
+/* challenge.c: 403 with the reason as text and as headers. code: a word for scripts, as Sling sends it. */
 void challenge_forbid(struct bw_req *req, const char *reason, const char *code);
 /* Is the request only the question whether its credentials are good (j_validate=true)? */
 bool challenge_is_validation(const struct bw_req *req);

@@ -9,10 +9,10 @@ struct gateway_settings;
 /* Fatal (at start) on a requirement that cannot be: duplicate, bad URL. */
 void security_init(struct registry *r, const struct gateway_settings *settings);
 void security_done(void);
-/* bw_req_authenticate: auth-repo.md 1.1 to 1.6. */
+/* bw_req_authenticate: the authenticator (docs/authentication.md). */
 int security_authenticate(struct bw_req *req);
-/* Are credentials needed for this canonical path (auth-repo.md 1.3)? Asked with the URL path first,
+/* Are credentials needed for this canonical path? Asked with the URL path first,
  * with the resource's own path by the engine later; the stricter verdict holds. */
 bool security_is_required(const struct bw_req *req, struct bw_str path);
-/* The dialogue of 1.6: 401 with a challenge, or 403. Always BW_DECLINED. */
+/* The dialogue: 401 with a challenge, or 403. Always BW_DECLINED. */
 int security_challenge(struct bw_req *req, const char *reason);

@@ -4,7 +4,7 @@
  *
  * No lock is held and nothing is half done while a listener or bundle code runs, so both may
  * register and unregister themselves. Properties are copied at registration; a listener that needs
- * old ones copies them (whiteboard.md 2.5). */
+ * old ones copies them. */
 #pragma once
 #include <base/ldap.h>
 #include <boardwalk/bundle.h>

@@ -15,7 +15,7 @@ int whiteboard_chain_next(struct bw_chain *chain, struct bw_req *req);
 
 /* Is TRACE answered? Off until this is called with true: it shows what proxies in front added. */
 void servlet_init(bool trace);
-/* Calls a servlet: service, or the method table with the HttpServlet defaults (whiteboard.md 13).
+/* Calls a servlet: service, or the method table with the HttpServlet defaults (Jakarta Servlet).
  * Used by the whiteboard and by the engine. */
 int servlet_call(const struct bw_servlet *type, void *self, struct bw_req *req);
 /* What it says of itself, absent if nothing; borrowed as long as its bundle is mapped. */
