@@ -156,6 +156,7 @@ static void run_fault(const struct fault *fault)
 	cr_expect(test_instance_logged(&r.instance, fault->log), "%s", fault->log);
 	http_close(&r.asker);
 	load_done(&r.load);
+	r.instance.crashes_on_purpose = true;
 	test_instance_stop(&r.instance);
 }
 
