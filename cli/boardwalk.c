@@ -28,12 +28,17 @@ enum option_id {
 	OPTION_FIRST_PATH,
 	OPTION_DETACH,
 	OPTION_JSON,
+	OPTION_GROUP,
+	OPTION_SERVICE,
+	OPTION_REASON,
 	OPTION_HELP,
 	N_OPTIONS
 };
 
 #define INSTANCE (1u << OPTION_CONFIG | 1u << OPTION_DATA | 1u << OPTION_RUN | 1u << OPTION_HELP)
-#define EVERY    (((1u << N_OPTIONS) - 1) & ~(1u << OPTION_JSON))
+#define ACCOUNT  (1u << OPTION_JSON | 1u << OPTION_GROUP)
+#define USER     (ACCOUNT | 1u << OPTION_SERVICE | 1u << OPTION_REASON)
+#define EVERY    (((1u << N_OPTIONS) - 1) & ~USER)
 
 static const struct option_row {
 	const char *name, *value, *help; /* value NULL: a switch */
@@ -48,6 +53,9 @@ static const struct option_row {
 	[OPTION_FIRST_PATH] = { "first-path", "PATH", "the path that the first curl names" },
 	[OPTION_DETACH] = { "detach", NULL, "return when ready and go on in the background" },
 	[OPTION_JSON] = { "json", NULL, "print JSON" },
+	[OPTION_GROUP] = { "group", "GROUP", "who is added belongs to it; may be repeated" },
+	[OPTION_SERVICE] = { "service", NULL, "add a service user, who has no password" },
+	[OPTION_REASON] = { "reason", "TEXT", "why it is disabled, for the list" },
 	[OPTION_HELP] = { "help", NULL, "print this" },
 };
 
@@ -67,8 +75,11 @@ static const struct command {
 	  probe_main, 1u << OPTION_HELP, 1, 1 },
 	{ "repoinit", "FILE|-", "run a repoinit script, whole or not at all", repoinit_main,
 	  INSTANCE, 1, 1 },
-	{ "user", "add|passwd NAME", "add a user; set a password (asked for, or standard input)",
-	  user_main, INSTANCE, 2, 2 },
+	{ "user", "VERB [NAME] [+-GROUP]...",
+	  "add, passwd (asked for, or standard input), disable, enable, remove; groups; list",
+	  user_main, INSTANCE | USER, 1, INT_MAX },
+	{ "group", "VERB [NAME] [+-MEMBER]...", "add, remove; members; list", group_main,
+	  INSTANCE | ACCOUNT, 1, INT_MAX },
 	{ "bundle", "VERB [FILE|NAME|DIR]...",
 	  "install, update, uninstall, start, stop; list; watch a folder", bundle_main,
 	  INSTANCE | 1u << OPTION_JSON, 1, INT_MAX },
@@ -100,6 +111,12 @@ static void print_command(const struct command *command, FILE *out)
 			        option_rows[i].help);
 }
 
+static void append(const char ***list, unsigned *n, const char *value)
+{
+	*list = xrealloc(*list, (*n + 1) * sizeof(**list));
+	(*list)[(*n)++] = value;
+}
+
 static void set_option(struct cli *cli, enum option_id id, const char *value)
 {
 	const char **fields[N_OPTIONS] = {
@@ -110,18 +127,34 @@ static void set_option(struct cli *cli, enum option_id id, const char *value)
 		[OPTION_BUNDLES] = &cli->bundles,
 		[OPTION_PORT] = &cli->port,
 		[OPTION_FIRST_PATH] = &cli->first_path,
+		[OPTION_REASON] = &cli->reason,
 	};
 
 	if (id == OPTION_DETACH)
 		cli->detach = true;
 	else if (id == OPTION_JSON)
 		cli->json = true;
-	else if (id == OPTION_REPOINIT) {
-		cli->repoinit =
-			xrealloc(cli->repoinit, (cli->n_repoinit + 1) * sizeof(*cli->repoinit));
-		cli->repoinit[cli->n_repoinit++] = value;
-	} else
+	else if (id == OPTION_SERVICE)
+		cli->service = true;
+	else if (id == OPTION_REPOINIT)
+		append(&cli->repoinit, &cli->n_repoinit, value);
+	else if (id == OPTION_GROUP)
+		append(&cli->groups, &cli->n_groups, value);
+	else
 		*fields[id] = value;
+}
+
+/* The next option. Operands in front of it are moved to the beginning of argv: there are no short
+ * options, so a word like -staff is one of them, which getopt cannot be told. Behind -- all are. */
+static int next_option(struct cli *cli, int argc, char **argv, const struct option *table)
+{
+	while (optind < argc && strncmp(argv[optind], "--", 2) != 0)
+		cli->operands[cli->n_operands++] = argv[optind++];
+	if (optind < argc && argv[optind][2] != '\0')
+		return getopt_long(argc, argv, "+", table, NULL);
+	for (optind++; optind < argc; optind++)
+		cli->operands[cli->n_operands++] = argv[optind];
+	return -1;
 }
 
 /* CLI_OK: go on. Otherwise everything has been said; *ret_help: it was --help. */
@@ -138,7 +171,8 @@ static int parse_options(struct cli *cli, const struct command *command, int arg
 				                      option_rows[i].value ? required_argument
 				                                           : no_argument,
 				                      NULL, i + 256 };
-	while ((id = getopt_long(argc, argv, "", table, NULL)) != -1) {
+	cli->operands = argv + 1;
+	while ((id = next_option(cli, argc, argv, table)) != -1) {
 		if (id == '?') {
 			print_command(command, stderr);
 			return CLI_USAGE;
@@ -150,8 +184,6 @@ static int parse_options(struct cli *cli, const struct command *command, int arg
 		}
 		set_option(cli, (enum option_id)(id - 256), optarg);
 	}
-	cli->operands = argv + optind;
-	cli->n_operands = argc - optind;
 	if (cli->n_operands < command->min_operands || cli->n_operands > command->max_operands) {
 		print_command(command, stderr);
 		return CLI_USAGE;
@@ -169,6 +201,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 		code = settings_load(&cli) ? command->run(&cli) : CLI_FAILED;
 	settings_done(&cli);
 	free(cli.repoinit);
+	free(cli.groups);
 	return code;
 }
 

@@ -31,7 +31,10 @@ struct cli {
 	const char         *port;
 	const char        **repoinit; /* --repoinit FILE, as often as wanted */
 	unsigned            n_repoinit;
-	bool                detach, json;
+	const char        **groups; /* --group NAME, as often as wanted */
+	unsigned            n_groups;
+	const char         *reason; /* NULL: none */
+	bool                detach, json, service;
 	char              **operands;
 	int                 n_operands;
 	struct cli_settings settings; /* with the options above them */
@@ -45,6 +48,7 @@ int prepare_main(struct cli *cli);
 int probe_main(struct cli *cli);
 int repoinit_main(struct cli *cli);
 int user_main(struct cli *cli);
+int group_main(struct cli *cli);
 int conf_main(struct cli *cli);
 int bundle_main(struct cli *cli);
 int ctl_main(struct cli *cli);

@@ -9,6 +9,8 @@
 #include <base/fatal.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,16 +95,33 @@ char *password_random(void)
 	return password;
 }
 
+static volatile sig_atomic_t interrupted; /* the signal that ends a prompt; 0: none */
+
+static void on_signal(int number)
+{
+	interrupted = number;
+}
+
+/* mask: of the signals while it waits; NULL: as they are. */
+static ssize_t read_octet(int fd, const sigset_t *mask, char *ret)
+{
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
+
+	if (mask != NULL && ppoll(&readable, 1, NULL, mask) < 0)
+		return -1;
+	return read(fd, ret, 1);
+}
+
 /* One line from fd without its end; byte by byte, so that nothing behind it is swallowed. */
-static char *read_line(int fd, size_t *ret_size)
+static char *read_line(int fd, const sigset_t *mask, size_t *ret_size)
 {
 	const size_t max = 4 * PASSWORD_MAX; /* before NFC it may be longer */
 	char        *line = xmalloc(max + 1);
 	size_t       n = 0;
 	ssize_t      got;
 
-	while ((got = read(fd, line + n, 1)) != 0) {
-		if (got < 0 && errno == EINTR)
+	while ((got = read_octet(fd, mask, line + n)) != 0) {
+		if (got < 0 && errno == EINTR && interrupted == 0)
 			continue;
 		if (got < 0)
 			break;
@@ -111,8 +130,10 @@ static char *read_line(int fd, size_t *ret_size)
 		if (++n > max)
 			break;
 	}
-	if (got < 0)
+	if (got < 0 && interrupted == 0)
 		complain_errno("reading the password");
+	else if (got < 0)
+		complain("no password was given");
 	else if (n > max)
 		complain("a password has 1 to %u octets", PASSWORD_MAX);
 	else {
@@ -124,9 +145,47 @@ static char *read_line(int fd, size_t *ret_size)
 	return NULL;
 }
 
+/* What the signals that end a program do meanwhile, and did before. */
+struct guard {
+	struct sigaction before[4];
+	sigset_t         mask;
+};
+static const int guarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+/* From here on they only end a wait with this mask, so that the terminal can be put right again. Being
+ * stopped with a silent terminal has to wait as well. */
+static void guard_begin(struct guard *g)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	sigset_t               blocked;
+
+	interrupted = 0;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTSTP);
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(*guarded); i++) {
+		sigaddset(&blocked, guarded[i]);
+		sigaction(guarded[i], &action, &g->before[i]);
+	}
+	sigprocmask(SIG_BLOCK, &blocked, &g->mask);
+	sigaddset(&g->mask, SIGTSTP);
+}
+
+/* The signal that came, if any, has its usual effect now. */
+static void guard_end(struct guard *g)
+{
+	for (size_t i = 0; i < sizeof(guarded) / sizeof(*guarded); i++)
+		sigaction(guarded[i], &g->before[i], NULL);
+	if (interrupted != 0)
+		raise(interrupted);
+	sigdelset(&g->mask, SIGTSTP);
+	sigprocmask(SIG_SETMASK, &g->mask, NULL);
+}
+
+/* The question comes when nothing is echoed any more, and what was typed before it does not count. */
 static char *prompt(int terminal, const char *what, const char *user, size_t *ret_size)
 {
 	struct termios before, silent;
+	struct guard   guard;
 	char          *line;
 
 	if (tcgetattr(terminal, &before) != 0) {
@@ -135,11 +194,13 @@ static char *prompt(int terminal, const char *what, const char *user, size_t *re
 	}
 	silent = before;
 	silent.c_lflag &= ~(tcflag_t)ECHO;
-	dprintf(terminal, "%s for %s: ", what, user);
+	guard_begin(&guard);
 	tcsetattr(terminal, TCSAFLUSH, &silent);
-	line = read_line(terminal, ret_size);
+	dprintf(terminal, "%s for %s: ", what, user);
+	line = read_line(terminal, &guard.mask, ret_size);
 	tcsetattr(terminal, TCSAFLUSH, &before);
 	dprintf(terminal, "\n");
+	guard_end(&guard);
 	return line;
 }
 
@@ -169,7 +230,7 @@ char *password_read(const char *user, size_t *ret_size)
 	char *password;
 
 	if (!isatty(STDIN_FILENO))
-		return read_line(STDIN_FILENO, ret_size);
+		return read_line(STDIN_FILENO, NULL, ret_size);
 	terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (terminal < 0) {
 		complain_errno("/dev/tty");

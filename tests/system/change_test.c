@@ -9,9 +9,7 @@
 
 #include "support/http.h"
 #include "support/instance.h"
-
-#define SOON_MS     300 /* from the end of the command to the last worker's news */
-#define CONNECTIONS 16  /* enough to meet every worker */
+#include "support/soon.h"
 
 /* Each is a run of the command; the sanitizers make a run several times as long. */
 #ifdef BOARDWALK_SANITIZED
@@ -22,61 +20,6 @@
 
 static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
 static const struct test_instance_options two_workers = { .environment = workers_two };
-
-static bool answers(struct http *http, const char *path, const char *credentials, int status,
-                    const char *body)
-{
-	struct http_response r;
-	bool                 same;
-
-	http_ask(http, "GET", path, credentials, &r);
-	same = r.status == status && (body == NULL || strcmp(r.body, body) == 0);
-	http_response_done(&r);
-	return same;
-}
-
-/* Asks on every connection; how many answers are that one. */
-static unsigned count_answers(struct http *connections, const char *path, const char *credentials,
-                              int status, const char *body)
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < CONNECTIONS; k++)
-		n += answers(&connections[k], path, credentials, status, body);
-	return n;
-}
-
-/* Whether each connection gives that answer to every question asked later than SOON_MS from now. What
- * was asked before may be answered either way. */
-static bool all_soon(struct http *connections, const char *path, const char *credentials,
-                     int status, const char *body)
-{
-	unsigned long long limit = test_now_ms() + SOON_MS, asked;
-
-	for (unsigned k = 0; k < CONNECTIONS; k++) {
-		bool same;
-
-		do {
-			asked = test_now_ms();
-			same = answers(&connections[k], path, credentials, status, body);
-		} while (!same && asked < limit);
-		if (!same)
-			return false;
-	}
-	return true;
-}
-
-static void open_all(struct http *connections, unsigned port)
-{
-	for (unsigned k = 0; k < CONNECTIONS; k++)
-		http_open(&connections[k], port);
-}
-
-static void close_all(struct http *connections)
-{
-	for (unsigned k = 0; k < CONNECTIONS; k++)
-		http_close(&connections[k]);
-}
 
 /* A change, the cells that show it, and what they show then. */
 static const struct change {
@@ -160,12 +103,12 @@ static const struct change {
 
 Test(change, of_content_and_permissions_is_seen_by_every_worker_soon)
 {
-	static struct http   connections[CONNECTIONS];
+	static struct soon   connections;
 	struct test_instance i;
 
 	test_instance_start(&i, &two_workers);
 	test_instance_password(&i, "reader", "secret");
-	open_all(connections, i.port);
+	soon_open(&connections, i.port);
 	for (size_t k = 0; k < sizeof(changes) / sizeof(*changes); k++) {
 		const struct change *c = &changes[k];
 		const char          *credentials = c->who == NULL                 ? NULL
@@ -174,32 +117,32 @@ Test(change, of_content_and_permissions_is_seen_by_every_worker_soon)
 
 		for (size_t cell = 0; cell < 3;
 		     cell++) /* whatever is remembered is remembered by now */
-			count_answers(connections, c->cells[cell], credentials, 200, NULL);
+			soon_count(&connections, c->cells[cell], credentials, 200, NULL);
 		test_instance_repoinit(&i, c->script);
 		for (size_t cell = 0; cell < 3; cell++)
-			cr_assert(all_soon(connections, c->cells[cell], credentials, c->status,
+			cr_assert(soon_all(&connections, c->cells[cell], credentials, c->status,
 			                   c->body),
 			          "%s: %s", c->name, c->cells[cell]);
 	}
-	close_all(connections);
+	soon_close(&connections);
 	test_instance_stop(&i);
 }
 
 Test(change, of_a_password_ends_the_old_one_soon)
 {
-	static struct http   connections[CONNECTIONS];
+	static struct soon   connections;
 	struct test_instance i;
 
 	test_instance_start(&i, &two_workers);
 	test_instance_password(&i, "reader", "the old one");
-	open_all(connections, i.port);
-	cr_assert_eq(count_answers(connections, "/test/auth", "reader:the old one", 200, NULL),
-	             CONNECTIONS);
+	soon_open(&connections, i.port);
+	cr_assert_eq(soon_count(&connections, "/test/auth", "reader:the old one", 200, NULL),
+	             SOON_CONNECTIONS);
 	test_instance_password(&i, "reader", "the new one");
-	cr_assert(all_soon(connections, "/test/auth", "reader:the old one", 401, NULL));
-	cr_assert_eq(count_answers(connections, "/test/auth", "reader:the new one", 200, NULL),
-	             CONNECTIONS);
-	close_all(connections);
+	cr_assert(soon_all(&connections, "/test/auth", "reader:the old one", 401, NULL));
+	cr_assert_eq(soon_count(&connections, "/test/auth", "reader:the new one", 200, NULL),
+	             SOON_CONNECTIONS);
+	soon_close(&connections);
 	test_instance_stop(&i);
 }
 

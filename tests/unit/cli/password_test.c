@@ -1,10 +1,15 @@
 /* cli/password.c: names and passwords as they are stored. */
 #include <criterion/criterion.h>
 #include <password.h>
+#include <pty.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
+#include <utmp.h>
 
 static const struct cli_settings cheap = { .argon2_ops = 1, .argon2_mem = 8192 };
 
@@ -66,6 +71,76 @@ Test(password, is_the_first_line_of_standard_input)
 	cr_assert_eq(n, 0);
 	free(password);
 	close(ends[0]);
+}
+
+/* Reads what the terminal shows until the text is there. */
+static void wait_for(int master, char *shown, size_t size, const char *text)
+{
+	size_t n = strlen(shown);
+
+	while (strstr(shown, text) == NULL) {
+		ssize_t got = read(master, shown + n, size - 1 - n);
+
+		cr_assert_gt(got, 0, "'%s' does not come after '%s'", text, shown);
+		n += (size_t)got;
+		shown[n] = '\0';
+	}
+}
+
+/* The prompts on a terminal of their own, answered with these; the status of the process that asked:
+ * 0 if it read "secret". shown: what was to be seen. The terminal echoes again afterwards. */
+static int ask_on_terminal(const char *first, const char *second, char *shown, size_t size)
+{
+	struct termios state;
+	int            master, slave, status = -1;
+	pid_t          pid;
+
+	cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	pid = fork();
+	if (pid == 0) {
+		size_t n = 0;
+		char  *password;
+
+		close(master);
+		login_tty(slave);
+		password = password_read("ada", &n);
+		_exit(password != NULL && n == 6 && memcmp(password, "secret", 6) == 0 ? 0 : 1);
+	}
+	*shown = '\0';
+	wait_for(master, shown, size, "new password for ada: ");
+	cr_assert_gt(write(master, first, strlen(first)), 0);
+	if (second != NULL) {
+		wait_for(master, shown, size, "the same again for ada: ");
+		cr_assert_gt(write(master, second, strlen(second)), 0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(tcgetattr(slave, &state), 0);
+	cr_assert(state.c_lflag & ECHO);
+	close(master);
+	close(slave);
+	return status;
+}
+
+Test(password, is_asked_twice_by_a_terminal_and_not_shown)
+{
+	char shown[1024];
+	int  status = ask_on_terminal("secret\n", "secret\n", shown, sizeof(shown));
+
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	cr_assert(strstr(shown, "secret") == NULL, "%s", shown);
+	status = ask_on_terminal("secret\n", "secreT\n", shown, sizeof(shown));
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+/* As Control-C does it: the process ends by the signal, and not with a terminal that stays silent. */
+Test(password, prompt_that_is_interrupted_leaves_the_terminal_as_it_was)
+{
+	char shown[1024];
+	int  status = ask_on_terminal("sec\x03", NULL, shown, sizeof(shown));
+
+	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+	status = ask_on_terminal("secret\n", "se\x1a\x1c", shown, sizeof(shown));
+	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGQUIT);
 }
 
 Test(name, is_normalised_or_refused)
