@@ -91,7 +91,7 @@ static void print_groups_of(const json_t *groups)
 
 	json_array_foreach (groups, i, group)
 		printf("%s%s", i > 0 ? ", " : "", json_string_value(group));
-	putchar('\n');
+	puts(json_array_size(groups) > 0 ? "" : "-");
 }
 
 static void print_user(const json_t *row)

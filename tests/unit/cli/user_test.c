@@ -186,6 +186,10 @@ Test(user, each_verb_does_its_work_once)
 		  0,
 		  .says = "ada                      user     disabled  yes       staff\n"
 		          "  disabled: on leave\n" },
+		{ { "user", "list", "admin" },
+		  0,
+		  0,
+		  .says = "admin                    user     enabled   no        -\n" },
 		{ { "user", "list", "ad" }, 0, 0, .says = "GROUPS\n" },
 		{ { "user", "list", "ada" },
 		  0,
@@ -297,6 +301,41 @@ Test(user, what_is_refused_changes_nothing)
 	};
 
 	CHECK_ALL(rows);
+}
+
+static unsigned count_bells(PGconn *conn)
+{
+	PGnotify *bell;
+	unsigned  n = 0;
+
+	PQclear(PQexec(conn, "SELECT 1")); /* what was rung before this is here with its answer */
+	while ((bell = PQnotifies(conn)) != NULL) {
+		PQfreemem(bell);
+		n++;
+	}
+	return n;
+}
+
+Test(user, change_rings_both_bells_and_what_changes_nothing_rings_none)
+{
+	static const struct row rows[] = {
+		{ { "user", "add", "ada" }, 0, 1, .says = "added" },
+		{ { "user", "enable", "ada" }, 0, 0, .says = "already" },
+		{ { "user", "groups", "ada", "+nobody" }, 1, 0, .says = "there is no group" },
+		{ { "user", "list" }, 0, 0, .says = "ada " },
+		{ { "user", "remove", "ada" }, 0, 1, .says = "removed" },
+	};
+	struct test_postgres *p = open_server();
+	PGconn               *conn = PQconnectdb(test_postgres_conninfo(p, "postgres"));
+
+	PQclear(PQexec(conn, "LISTEN boardwalk_auth"));
+	PQclear(PQexec(conn, "LISTEN boardwalk_repo"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		check(p, &rows[i], i);
+		cr_expect_eq(count_bells(conn), rows[i].news > 0 ? 2 : 0, "row %zu", i);
+	}
+	PQfinish(conn);
+	test_postgres_free(p);
 }
 
 Test(user, without_a_database_nothing_is_done)
