@@ -308,17 +308,50 @@ static bool decide(struct work *w, struct speaker *gateway)
 	return done;
 }
 
+/* A worker whose start of it failed at a (re)start has it refused, which the store does not know. */
+static bool is_refused_somewhere(const char *name, struct speaker *gateway)
+{
+	json_t *lines = NULL, *last, *line, *bundle;
+	size_t  i, k;
+	bool    is = false;
+
+	last = speak_ask(gateway, json_pack("{s:s}", "verb", "bundle.list"), &lines);
+	json_array_foreach (lines, i, line)
+		json_array_foreach (json_object_get(line, "answer"), k, bundle) {
+			const char *its = json_string_value(json_object_get(bundle, "name"));
+			const char *state = json_string_value(json_object_get(bundle, "state"));
+
+			is = is || (its != NULL && state != NULL && strcmp(its, name) == 0 &&
+			            strcmp(state, "INSTALLED") == 0);
+		}
+	json_decref(lines);
+	json_decref(last);
+	return is;
+}
+
+/* What the gateway is asked to do. A start is one of all workers or of none: where some have refused
+ * the bundle, the others replace what they run by the same, as an update does. */
+static const char *verb_for_gateway(const struct work *w, struct speaker *gateway)
+{
+	enum change_action action = w->action;
+
+	if (action == CHANGE_START && is_refused_somewhere(w->name, gateway))
+		action = CHANGE_UPDATE;
+	return words[action].verb;
+}
+
 static bool run(struct work *w, struct speaker *gateway)
 {
-	char *reason;
+	const char *verb = verb_for_gateway(w, gateway);
+	char       *reason;
 
 	if (!take_generation(w) || !make_file(w) || !run_script(w))
 		return false;
 	if (w->action == CHANGE_STOP)
 		keep_footprint(w->folder, w->name, gateway);
 	reason = speak_do(gateway, json_pack("{s:s, s:s, s:s, s:I}", "verb", "bundle.prepare",
-	                                     "action", words[w->action].verb, "name", w->name,
-	                                     "generation", (json_int_t)w->generation));
+	                                     "action", verb, "name", w->name, "generation",
+	                                     (json_int_t)w->generation));
 	if (reason != NULL)
 		return say_no(w, reason);
 	return decide(w, gateway);

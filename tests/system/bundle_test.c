@@ -300,6 +300,33 @@ Test(bundle, refused_in_one_worker_is_a_difference_until_it_is_started_again)
 	expect_everywhere("/gen", 200, "1");
 }
 
+/* A start that returns an error crashes nobody: only the worker knows that it has refused the bundle. */
+Test(bundle, refused_for_an_error_is_started_again_in_all_workers_or_in_none)
+{
+	static const char *const where[] = { "", " in=1" };
+
+	for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
+		char words[160], flag[80];
+
+		snprintf(flag, sizeof(flag), "%s/flag", instance.root);
+		snprintf(words, sizeof(words), "n=1 start=fail if=%s%s", flag, where[i]);
+		expect(0, "install", make(words), "installed");
+		cr_assert_eq(mkdir(flag, 0755), 0);
+		cr_assert_eq(test_instance_end(&instance), 0);
+		cr_assert(test_instance_up(&instance, &two_workers));
+		expect(*where[i] != '\0', "list", NULL,
+		       *where[i] ? "differs" : "it failed to start");
+		expect(1, "start", NAME, *where[i] ? "worker 1: it failed" : "worker 0: it failed");
+		cr_assert_eq(rmdir(flag), 0);
+		expect(0, "start", NAME, "started " NAME);
+		expect(0, "list", NULL, NAME);
+		cr_assert_null(strstr(said, "refused"), "%s", said);
+		expect_everywhere("/gen", 200, "1");
+		expect(1, "start", NAME, "is started already");
+		expect(0, "uninstall", NAME, "uninstalled");
+	}
+}
+
 /* ---- whoever dies in the middle ---- */
 
 /* The generation that the gateway was started with, or was brought to, is the store's, everywhere. */
