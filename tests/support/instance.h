@@ -15,7 +15,7 @@ struct test_instance {
 	char     password[64];    /* of admin */
 	char     credentials[80]; /* "admin:PASSWORD" */
 	pid_t    supervisor;
-	bool     crashes_on_purpose; /* set it before the end: what a sanitizer says of that is fine */
+	bool crashes_on_purpose; /* set it before the end: what a sanitizer says of that is fine */
 };
 
 struct test_instance_options {

@@ -31,7 +31,7 @@ static const char state_sql[] =
 	"UNION ALL SELECT 2, t.path || ':' || string_agg(' ' || CASE WHEN a.allow THEN '+' ELSE '-'"
 	"    END || p.name || ' ' || array_to_string(a.privileges, ',') ||"
 	"    CASE WHEN a.restrictions = '{}' THEN '' ELSE ' ' || a.restrictions::text END, '' "
-        "ORDER BY "
+	"ORDER BY "
 	"a.position)"
 	"  FROM repo.ace a JOIN repo.tree t ON t.id = a.node"
 	"  JOIN auth.principal p ON p.id = a.principal GROUP BY t.path "

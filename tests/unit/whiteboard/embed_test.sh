@@ -13,7 +13,7 @@ printf yy >"$work/in/d/a.txt"
 touch -d @1500000000 "$work/in/b"
 
 embed() { # FOLDER OUTPUT [-DMODIFIED=...]
-	"$cmake" "-DDIR=$work/$1" "-DOUTPUT=$work/$2" ${3-} -P "$script"
+	"$cmake" "-DDIR=$work/$1" "-DOUTPUT=$work/$2" ${3:+"$3"} -P "$script"
 }
 fail() {
 	echo "$1"
