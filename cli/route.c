@@ -75,10 +75,14 @@ static void print_engine(const json_t *answer, FILE *out)
 		        text(engine, "path"));
 	if (engine)
 		fprintf(out, "  %s\n", text(engine, "note"));
+	if (text(engine, "unavailable"))
+		fprintf(out, "  it answers 503: %s\n", text(engine, "unavailable"));
 }
 
 static void print_status(const json_t *answer, FILE *out)
 {
+	if (text(answer, "unavailable"))
+		fprintf(out, "  with 503: %s\n", text(answer, "unavailable"));
 	switch (json_integer_value(json_object_get(answer, "status"))) {
 	case 400:
 		fputs("  is answered 400: that is no path\n", out);
@@ -91,9 +95,6 @@ static void print_status(const json_t *answer, FILE *out)
 		break;
 	case 501:
 		fputs("  with 501: it does not know this method\n", out);
-		break;
-	case 503:
-		fputs("  with 503: it crashed a worker not long ago\n", out);
 		break;
 	}
 }

@@ -133,6 +133,12 @@ struct bw_bundle {
 	void (*on_unused)(struct bw_bundle *b); /* uses has become 0 */
 };
 
+/* What it has registered is not its own: stand-ins answer 503 for it. NULL is fine. */
+static inline bool bundle_is_stood_in_for(const struct bw_bundle *b)
+{
+	return b && b->state != BUNDLE_ACTIVE;
+}
+
 /* Whoever keeps a pointer into a generation (code, constants, the struct) beyond a call holds it. A
  * service does; what holds a service needs no more. NULL is fine. */
 static inline void bundle_hold(struct bw_bundle *b)

@@ -8,6 +8,7 @@
 
 #include "engine/mount.h"
 #include "engine/pathinfo.h"
+#include "whiteboard/records.h"
 
 #include <base/json.h>
 
@@ -22,11 +23,11 @@ static struct mount_servlet *mounted_at(struct bw_str path)
 	return node ? mount_node_servlet(node) : NULL;
 }
 
-void engine_explain(struct json_out *j, struct bw_str path)
+int engine_explain(struct json_out *j, struct bw_str path)
 {
 	struct bw_str               at = pathinfo_first(path);
 	const struct mount_servlet *m = mounted_at(at);
-	bool                        is_exact = m != NULL;
+	bool                        is_exact = m != NULL, unavailable;
 
 	while (!m && pathinfo_cut(&at))
 		m = mounted_at(at);
@@ -38,5 +39,8 @@ void engine_explain(struct json_out *j, struct bw_str path)
 	json_out_string(j, m ? at.p : NULL, m ? at.n : 0);
 	json_out_key(j, "note");
 	json_out_text(j, is_exact ? AT_PATH : m ? AT_PREFIX : BY_TYPE);
+	unavailable =
+		record_unavailable(j, m ? m->limit : NULL, m ? service_bundle(m->service) : NULL);
 	json_out_object_end(j);
+	return is_exact && unavailable ? 503 : 0;
 }

@@ -4,5 +4,6 @@
 
 struct json_out;
 
-/* Adds the member "engine" to the open object. */
-void engine_explain(struct json_out *j, struct bw_str path);
+/* Adds the member "engine" to the open object. 503: the servlet at this very path is unavailable; else
+ * 0. */
+int engine_explain(struct json_out *j, struct bw_str path);

@@ -2,7 +2,7 @@
  *
  * Both are written from one snapshot, the current one, and refer to nothing afterwards. Records and
  * fields have OSGi's names (RuntimeDTO, ServletDTO ...); a failed one has the name of its code,
- * too, and each that comes from a service the bundle's name. */
+ * too, and each that comes from a service the bundle's name, and that it is a stand-in if it is. */
 #pragma once
 #include <base/buf.h>
 #include <boardwalk/types.h>
@@ -17,6 +17,6 @@ void inspect_whiteboard(struct buf *json);
  * says 400. */
 int inspect_route(const char *method, const char *target, struct buf *json);
 /* Of a servlet that is a way of its own (the engine): adds members to the open object of a route
- * that leads to it. type NULL: no more. */
+ * that leads to it, and returns the status if that is known, else 0. type NULL: no more. */
 void inspect_on_route(const struct bw_servlet *type,
-                      void (*explain)(struct json_out *j, struct bw_str path));
+                      int (*explain)(struct json_out *j, struct bw_str path));

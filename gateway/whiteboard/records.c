@@ -8,6 +8,9 @@
 #include "listener.h"
 #include "whiteboard.h"
 
+#include <base/buf.h>
+#include <bundle/crash_limits.h>
+
 /* ---- fields ---- */
 
 void record_str(struct json_out *j, const char *key, struct bw_str value)
@@ -60,6 +63,31 @@ void record_service(struct json_out *j, const struct reading *r)
 {
 	record_int(j, "serviceId", r->id);
 	record_str(j, "bundle", r->bundle ? bw_str(r->bundle->name) : BW_STR("boardwalk"));
+	if (bundle_is_stood_in_for(r->bundle))
+		record_bool(j, "standIn", true);
+}
+
+/* Without the numbers of services, in which workers differ that answer alike. */
+bool record_unavailable(struct json_out *j, const struct shared_limit *limit,
+                        const struct bw_bundle *b)
+{
+	struct buf text;
+	bool       is_so = true;
+
+	buf_init(&text);
+	if (limit && limits_hold(limit))
+		buf_printf(&text, "it crashed a worker not long ago");
+	else if (!bundle_is_stood_in_for(b))
+		is_so = false;
+	else if (b->state == BUNDLE_STOPPED)
+		buf_printf(&text, "bundle %s is stopped", b->name);
+	else
+		buf_printf(&text, "bundle %s is refused%s%s", b->name, b->failure ? ": it " : "",
+		           b->failure ? b->failure : "");
+	json_out_key(j, "unavailable");
+	json_out_string(j, is_so ? (const char *)buf_data(&text) : NULL, buf_size(&text));
+	buf_done(&text);
+	return is_so;
 }
 
 /* ---- servlets, error pages, resources ---- */

@@ -19,8 +19,12 @@ void record_int(struct json_out *j, const char *key, int64_t value);
 void record_bool(struct json_out *j, const char *key, bool value);
 void record_strs(struct json_out *j, const char *key, const struct bw_str *items, size_t n);
 void record_params(struct json_out *j, const struct reading *r);
-/* The service: its id, and the name of its bundle. */
+/* The service: its id, the name of its bundle, and "standIn": true if that does not run. */
 void record_service(struct json_out *j, const struct reading *r);
+/* "unavailable": why whoever comes now gets a 503, or null. True: there is a reason. limit and b: NULL
+ * if there is none. */
+bool record_unavailable(struct json_out *j, const struct shared_limit *limit,
+                        const struct bw_bundle *b);
 /* What servlets and error pages have in common. */
 /* info: what an active one says of itself. */
 void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id,

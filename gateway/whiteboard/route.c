@@ -10,7 +10,6 @@
 #include "records.h"
 #include "whiteboard.h"
 
-#include <bundle/crash_limits.h>
 #include <path.h>
 
 struct route {
@@ -24,11 +23,11 @@ struct route {
 
 static struct {
 	const struct bw_servlet *type; /* NULL: there is none */
-	void (*explain)(struct json_out *j, struct bw_str path);
+	int (*explain)(struct json_out *j, struct bw_str path);
 } way;
 
 void inspect_on_route(const struct bw_servlet *type,
-                      void (*explain)(struct json_out *j, struct bw_str path))
+                      int (*explain)(struct json_out *j, struct bw_str path))
 {
 	way.type = type;
 	way.explain = explain;
@@ -350,14 +349,31 @@ static void put_servlet(const struct route *r)
 		json_out_null(r->j);
 }
 
-/* What is known before the servlet runs; 0: the rest is its own business. */
-static int status_of(const struct route *r, struct bw_str method)
+/* The context's stand-in is asked before the servlet's. */
+static bool put_unavailable(const struct route *r)
 {
+	const struct bw_bundle *context;
+
 	if (!r->found)
-		return 404;
-	if (r->hit.pattern->limit && limits_hold(r->hit.pattern->limit))
-		return 503;
-	return servlet_refuses(r->hit.pattern->servlet->type, method);
+		return record_unavailable(r->j, NULL, NULL);
+	context = r->hit.context->context->reading->bundle;
+	return record_unavailable(r->j, r->hit.pattern->limit,
+	                          bundle_is_stood_in_for(context)
+	                                  ? context
+	                                  : r->hit.pattern->servlet->reading->bundle);
+}
+
+/* What is known before the servlet runs; 0: the rest is its own business. */
+static void put_status(const struct route *r, struct bw_str method)
+{
+	const struct bw_servlet *type = r->found ? r->hit.pattern->servlet->type : NULL;
+	bool                     unavailable = put_unavailable(r);
+	int                      known = 0, status;
+
+	if (type && way.type == type)
+		known = way.explain(r->j, r->path);
+	status = !type ? 404 : unavailable ? 503 : servlet_refuses(type, method);
+	record_int(r->j, "status", status != 0 ? status : known);
 }
 
 static void put_answer(const struct route *r, struct bw_str method)
@@ -369,10 +385,8 @@ static void put_answer(const struct route *r, struct bw_str method)
 	record_str(r->j, "context", c ? c->name : BW_ABSENT);
 	record_str(r->j, "contextPath", s ? s->context->path : BW_ABSENT);
 	record_str(r->j, "pattern", s ? r->hit.pattern->pattern->text : BW_ABSENT);
-	record_int(r->j, "status", status_of(r, method));
+	put_status(r, method);
 	put_servlet(r);
-	if (s && way.type == s->type)
-		way.explain(r->j, r->path);
 	put_chain(r);
 }
 

@@ -278,11 +278,36 @@ Test(bundle, that_crashes_three_times_in_its_start_is_refused_and_the_rest_goes_
 	expect_everywhere("/gen", 200, "1");
 }
 
+static void expect_ctl(int code, const char *const *arguments, const char *words)
+{
+	free(said);
+	cr_expect_eq(test_instance_cli(&instance, NULL, &said, arguments), code, "%s", said);
+	cr_expect_not_null(strstr(said, words), "%s", said);
+}
+
+Test(bundle, that_is_stopped_is_so_for_those_who_look_inside)
+{
+	const char *const route[] = { "ctl", "route", "POST", "/gen", NULL };
+	const char *const json[] = { "ctl", "route", "POST", "/gen", "--json", NULL };
+	const char *const records[] = { "ctl", "whiteboard", NULL };
+
+	expect(0, "install", make("n=1"), "installed");
+	expect_ctl(0, records, "\"failedServletDTOs\": []");
+	cr_expect_null(strstr(said, "standIn"), "%s", said);
+	expect(0, "stop", NAME, "stopped");
+	expect_ctl(0, route, "  with 503: bundle " NAME " is stopped\n");
+	expect_ctl(0, json, "\"status\": 503");
+	expect_ctl(0, records, "\"standIn\": true");
+	expect_everywhere("/gen", 503, NULL);
+}
+
 /* The other worker has it started all the time: that is a difference, which is told, and which ends. */
 Test(bundle, refused_in_one_worker_is_a_difference_until_it_is_started_again)
 {
-	char  words[160], flag[80];
-	pid_t workers[2];
+	const char *const route[] = { "ctl", "route", "GET", "/gen", NULL };
+	const char *const records[] = { "ctl", "whiteboard", NULL };
+	char              words[160], flag[80];
+	pid_t             workers[2];
 
 	snprintf(flag, sizeof(flag), "%s/flag", instance.root);
 	snprintf(words, sizeof(words), "n=1 start=crash if=%s", flag);
@@ -294,8 +319,11 @@ Test(bundle, refused_in_one_worker_is_a_difference_until_it_is_started_again)
 		usleep(20000);
 	wait_until_well();
 	expect(1, "list", NULL, "differs from worker 0");
+	expect_ctl(1, route, "worker 1 differs from worker 0");
+	expect_ctl(1, records, "worker 1 differs from worker 0");
 	cr_assert_eq(rmdir(flag), 0);
 	expect(0, "start", NAME, "started");
+	expect_ctl(0, route, "is answered by servlet");
 	expect(0, "list", NULL, NAME);
 	expect_everywhere("/gen", 200, "1");
 }

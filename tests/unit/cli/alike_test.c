@@ -19,6 +19,8 @@ static const struct {
 	  "{\"bundle\":\"acme.a\",\"name\":\"acme.a/y\"}", false },
 	{ "{\"bundle\":\"acme.a\",\"name\":\"one\"}", "{\"bundle\":\"acme.a\",\"name\":\"two\"}",
 	  false },
+	{ "{\"bundle\":\"acme.a\",\"serviceId\":1,\"standIn\":true}",
+	  "{\"bundle\":\"acme.a\",\"serviceId\":1}", false },
 	{ "null", "null", true },
 	{ "null", NULL, false },
 };

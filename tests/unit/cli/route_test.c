@@ -69,6 +69,27 @@ Test(route, the_engine_says_what_it_would_do)
 	       "  it answers\n");
 }
 
+Test(route, what_is_unavailable_says_why)
+{
+	expect("{\"method\": \"GET\", \"path\": \"/x\", \"context\": \"c\", \"contextPath\": \"\","
+	       " \"pattern\": \"/x\", \"status\": 503, \"unavailable\": \"bundle b is stopped\","
+	       " \"servletDTO\": {\"name\": \"X\", \"bundle\": \"b\", \"standIn\": true}}",
+	       "GET /x\n"
+	       "  is answered by servlet X of b, pattern \"/x\", in context c at /\n"
+	       "  with 503: bundle b is stopped\n");
+	expect("{\"method\": \"GET\", \"path\": \"/bin/x\", \"context\": \"e\", \"contextPath\": "
+	       "\"\","
+	       " \"pattern\": \"/\", \"status\": 503, \"unavailable\": null,"
+	       " \"servletDTO\": {\"name\": \"E\", \"bundle\": \"b\"},"
+	       " \"engine\": {\"servlet\": \"X\", \"path\": \"/bin/x\", \"note\": \"it answers\","
+	       "   \"unavailable\": \"bundle a is stopped\"}}",
+	       "GET /bin/x\n"
+	       "  is answered by servlet E of b, pattern \"/\", in context e at /\n"
+	       "  the engine has servlet X at /bin/x\n"
+	       "  it answers\n"
+	       "  it answers 503: bundle a is stopped\n");
+}
+
 Test(route, nobody)
 {
 	expect("{\"method\": \"GET\", \"path\": \"/x\", \"status\": 404, \"servletDTO\": null,"

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <gateway/bundle/bundles.h>
+#include <gateway/engine/explain.h>
 #include <gateway/engine/mount.h>
 #include <gateway/fiber.h>
 #include <gateway/offload.h>
@@ -13,6 +14,7 @@
 #include <gateway/security/security.h>
 #include <gateway/settings.h>
 #include <gateway/shared.h>
+#include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/whiteboard.h>
@@ -20,6 +22,7 @@
 
 #include <base/conf.h>
 #include <base/fatal.h>
+#include <base/json.h>
 #include <base/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -475,6 +478,113 @@ Test(generations, so_is_a_resource)
 	end();
 }
 
+static bool says(struct buf *json, const char *text)
+{
+	bool found;
+
+	buf_append(json, "", 1);
+	found = strstr((const char *)buf_data(json), text) != NULL;
+	if (!found)
+		fprintf(stderr, "%s\n", (const char *)buf_data(json));
+	buf_done(json);
+	return found;
+}
+
+static bool route_says(const char *path, const char *text)
+{
+	struct buf json;
+
+	buf_init(&json);
+	inspect_route("GET", path, &json);
+	return says(&json, text);
+}
+
+static size_t count_stand_ins(void)
+{
+	struct buf  json;
+	size_t      n = 0;
+	const char *at;
+
+	buf_init(&json);
+	inspect_whiteboard(&json);
+	buf_append(&json, "", 1);
+	at = (const char *)buf_data(&json);
+	while ((at = strstr(at, "\"standIn\":true")) != NULL) {
+		n++;
+		at++;
+	}
+	buf_done(&json);
+	return n;
+}
+
+Test(generations, looking_inside_tells_a_stand_in)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 context=/c");
+	run_other(BUNDLE_INSTALL, "n=other");
+	cr_expect(route_says("/c/gen", "\"unavailable\":null,\"status\":0"));
+	cr_expect(eq(sz, count_stand_ins(), 0));
+	run(BUNDLE_STOP, NULL);
+	cr_expect(route_says(
+		"/c/gen", "\"unavailable\":\"bundle test.generation is stopped\",\"status\":503"));
+	cr_expect(route_says("/gen", "\"unavailable\":null,\"status\":0"), "of the other one");
+	cr_expect(eq(sz, count_stand_ins(), 2), "the context and the servlet");
+	run(BUNDLE_START, "n=2 context=/c");
+	cr_expect(route_says("/c/gen", "\"unavailable\":null,\"status\":0"));
+	cr_expect(eq(sz, count_stand_ins(), 0));
+	end();
+}
+
+/* A context that is stopped takes what others have in it along. */
+Test(generations, looking_inside_tells_the_stand_in_of_a_context)
+{
+	static const struct bw_servlet mine = { .size = sizeof(mine) };
+	const char *const              interfaces[] = { BW_SERVLET, NULL };
+	const struct bw_service_object object = { .type = &mine };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_PATTERN, "/mine"),
+		                                   BW_P_STRING(BW_CONTEXT_SELECT, "own") };
+	struct bw_service             *s;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 context=/c");
+	registry_register(registry, NULL, interfaces, &object, props, 2, &s);
+	cr_expect(route_says("/c/mine", "\"unavailable\":null,\"status\":405"));
+	run(BUNDLE_STOP, NULL);
+	cr_expect(eq(int, ask("/c/mine"), 503));
+	cr_expect(route_says(
+		"/c/mine", "\"unavailable\":\"bundle test.generation is stopped\",\"status\":503"));
+	registry_unregister(s);
+	end();
+}
+
+static int explain(const char *path, const char *text)
+{
+	struct buf      json;
+	struct json_out j;
+	int             status;
+
+	buf_init(&json);
+	json_out_init(&j, &json);
+	json_out_object(&j);
+	status = engine_explain(&j, bw_str(path));
+	json_out_object_end(&j);
+	cr_expect(says(&json, text), "%s", path);
+	return status;
+}
+
+Test(generations, looking_inside_tells_what_is_mounted_and_stopped)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1 engine=/bin/x");
+	cr_expect(eq(int, explain("/bin/x", "\"unavailable\":null"), 0));
+	run(BUNDLE_STOP, NULL);
+	cr_expect(eq(int, explain("/bin/x", "\"unavailable\":\"bundle test.generation is"), 503));
+	cr_expect(eq(int, explain("/bin/x.html", "\"unavailable\":\"bundle test.generation is"), 0),
+	          "a longer one may be stored");
+	cr_expect(eq(int, explain("/bin/y", "\"servlet\":null,\"path\":null"), 0));
+	end();
+}
+
 Test(generations, what_stops_may_not_register)
 {
 	begin();
@@ -561,6 +671,10 @@ Test(generations, what_cannot_be_started_is_stood_in_for)
 		bundles_load(&none, &(struct bundle_list){ &row, 1 });
 		cr_assert(eq(int, ask("/gen"), 503));
 		cr_assert(described(words[i] ? "failed to start" : "cannot be read"));
+		cr_expect(route_says("/gen",
+		                     words[i] ? "bundle test.generation is refused: it failed"
+		                              : "bundle test.generation is refused: it cannot"));
+		cr_expect(eq(sz, count_stand_ins(), 1));
 		run(BUNDLE_UPDATE, "n=3");
 		cr_assert_str_eq(body_of("/gen"), "3");
 		run(BUNDLE_UNINSTALL, NULL);
