@@ -56,11 +56,21 @@ static json_t *stripped(const json_t *answer)
 	return copy;
 }
 
+bool alike(const json_t *a, const json_t *b)
+{
+	json_t *x = stripped(a), *y = stripped(b);
+	bool    is = json_equal(x, y) == 1;
+
+	json_decref(x);
+	json_decref(y);
+	return is;
+}
+
 bool alike_check(const json_t *lines)
 {
 	json_t *first = NULL;
 	int     first_worker = 0;
-	bool    alike = true;
+	bool    all_alike = true;
 	size_t  i;
 	json_t *line;
 
@@ -71,15 +81,16 @@ bool alike_check(const json_t *lines)
 		json_t     *copy = answer != NULL ? stripped(answer) : NULL;
 
 		if (copy == NULL)
-			alike = complain("worker %d: it %s", worker,
-			                 error ? error : "says nothing");
+			all_alike = complain("worker %d: it %s", worker,
+			                     error ? error : "says nothing");
 		else if (first == NULL) {
 			first = json_incref(copy);
 			first_worker = worker;
 		} else if (!json_equal(first, copy))
-			alike = complain("worker %d differs from worker %d", worker, first_worker);
+			all_alike =
+				complain("worker %d differs from worker %d", worker, first_worker);
 		json_decref(copy);
 	}
 	json_decref(first);
-	return alike;
+	return all_alike;
 }

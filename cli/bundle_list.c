@@ -1,7 +1,13 @@
 /* bundle_list.c - `bundle list`: what each worker has, and what the parent knows of failures.
  *
- * Owns: nothing. Runs in: the command. Fails with: false, also if workers differ.
- * Tests: tests/system/bundle_test.c. */
+ *   NAME                             VERSION      GENERATION  STATE
+ *   acme.hello                       1.0.0                 7  started
+ *   acme.shop                        2.1.0                 9  differs
+ *     worker 0: started (generation 9, services 3)
+ *     worker 1: refused (generation 9, services 3): it failed to start (-1)
+ *
+ * Owns: nothing. Runs in: the command. Fails with: false, also if workers differ, or one does not run.
+ * Tests: tests/unit/cli/bundle_list_test.c, tests/system/bundle_test.c. */
 #include <base/fatal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,18 +50,80 @@ static const char *version_of(const json_t *bundle, const struct store *store)
 	return *version == '\0' && b != NULL ? b->version : version;
 }
 
-static void print_bundles(const json_t *bundles, const struct store *store)
+/* Of a worker that has it; NULL: this one does not. */
+static const json_t *find_bundle(const json_t *line, const char *name)
 {
 	size_t  i;
 	json_t *b;
 
-	json_array_foreach (bundles, i, b) {
-		printf("%-32s %-12s %10lld  %s\n", text_of(b, "name"), version_of(b, store),
-		       (long long)json_integer_value(json_object_get(b, "generation")),
-		       state_of(b));
-		if (*text_of(b, "reason") != '\0')
-			printf("  it %s\n", text_of(b, "reason"));
+	json_array_foreach (json_object_get(line, "answer"), i, b)
+		if (strcmp(text_of(b, "name"), name) == 0)
+			return b;
+	return NULL;
+}
+
+/* Do all workers that answer say this of it? */
+static bool is_agreed(const json_t *lines, const json_t *bundle)
+{
+	size_t  i;
+	json_t *line;
+
+	json_array_foreach (lines, i, line) {
+		const json_t *its = find_bundle(line, text_of(bundle, "name"));
+
+		if (json_object_get(line, "answer") != NULL && (its == NULL || !alike(its, bundle)))
+			return false;
 	}
+	return true;
+}
+
+static void print_worker(const json_t *line, const json_t *b, FILE *out)
+{
+	fprintf(out, "  worker %lld: ", json_integer_value(json_object_get(line, "worker")));
+	if (b == NULL) {
+		fputs("it does not have it\n", out);
+		return;
+	}
+	fprintf(out, "%s (generation %lld, services %lld)%s%s\n", state_of(b),
+	        json_integer_value(json_object_get(b, "generation")),
+	        json_integer_value(json_object_get(b, "services")),
+	        *text_of(b, "reason") != '\0' ? ": it " : "", text_of(b, "reason"));
+}
+
+static void print_bundle(const json_t *lines, const json_t *b, const struct store *store, FILE *out)
+{
+	bool    agreed = is_agreed(lines, b);
+	size_t  i;
+	json_t *line;
+
+	fprintf(out, "%-32s %-12s %10lld  %s\n", text_of(b, "name"), version_of(b, store),
+	        json_integer_value(json_object_get(b, "generation")),
+	        agreed ? state_of(b) : "differs");
+	if (agreed && *text_of(b, "reason") != '\0')
+		fprintf(out, "  it %s\n", text_of(b, "reason"));
+	if (agreed)
+		return;
+	json_array_foreach (lines, i, line)
+		if (json_object_get(line, "answer") != NULL)
+			print_worker(line, find_bundle(line, text_of(b, "name")), out);
+}
+
+/* Each bundle once, where the first worker that has it says so. */
+static void print_bundles(const json_t *lines, const struct store *store, FILE *out)
+{
+	size_t  i, k;
+	json_t *line, *b;
+
+	json_array_foreach (lines, i, line)
+		json_array_foreach (json_object_get(line, "answer"), k, b) {
+			size_t before = 0;
+
+			while (before < i && find_bundle(json_array_get(lines, before),
+			                                 text_of(b, "name")) == NULL)
+				before++;
+			if (before == i)
+				print_bundle(lines, b, store, out);
+		}
 }
 
 static void print_failures(const json_t *failed)
@@ -72,30 +140,24 @@ static void print_failures(const json_t *failed)
 static bool print_text(const json_t *lines, const json_t *last, const struct store *store)
 {
 	const json_t *parent = json_object_get(last, "parent");
-	const json_t *first = NULL;
-	json_t       *line;
-	size_t        i;
 
-	json_array_foreach (lines, i, line)
-		if (first == NULL)
-			first = json_object_get(line, "answer");
 	printf("%-32s %-12s %10s  %s\n", "NAME", "VERSION", "GENERATION", "STATE");
-	print_bundles(first, store);
+	print_bundles(lines, store, stdout);
 	print_failures(json_object_get(parent, "failed"));
 	return alike_check(lines);
 }
 
 static bool print_json(json_t *lines, json_t *last)
 {
-	bool    alike = alike_check(lines);
-	json_t *all = json_pack("{s:b, s:O, s:O}", "alike", alike, "parent",
+	bool    all_alike = alike_check(lines);
+	json_t *all = json_pack("{s:b, s:O, s:O}", "alike", all_alike, "parent",
 	                        json_object_get(last, "parent"), "workers", lines);
 
 	if (all == NULL || json_dumpf(all, stdout, JSON_INDENT(2)) != 0)
-		alike = complain("the gateway's answer is not as expected");
+		all_alike = complain("the gateway's answer is not as expected");
 	putchar('\n');
 	json_decref(all);
-	return alike;
+	return all_alike;
 }
 
 bool bundle_list(struct cli *cli, const struct instance *instance)

@@ -49,18 +49,18 @@ static json_t *request_of(const struct cli *cli)
 /* One answer if all are alike, else everything, so that the difference can be looked for. */
 static bool print(const struct cli *cli, json_t *lines)
 {
-	bool    alike = alike_check(lines);
+	bool    all_alike = alike_check(lines);
 	json_t *first = json_object_get(json_array_get(lines, 0), "answer");
 
-	if (alike && first != NULL && !cli->json && strcmp(cli->operands[0], "route") == 0) {
+	if (all_alike && first != NULL && !cli->json && strcmp(cli->operands[0], "route") == 0) {
 		route_print(first, stdout);
 		return true;
 	}
-	if (json_dumpf(alike && first != NULL ? first : lines, stdout,
+	if (json_dumpf(all_alike && first != NULL ? first : lines, stdout,
 	               JSON_INDENT(2) | JSON_ENCODE_ANY) != 0)
-		alike = complain("the answer could not be printed");
+		all_alike = complain("the answer could not be printed");
 	putchar('\n');
-	return alike;
+	return all_alike;
 }
 
 static bool ask(const struct cli *cli, const struct instance *instance)

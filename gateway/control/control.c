@@ -177,7 +177,9 @@ static void ask_workers(struct client *cl, const char *verb, const json_t *reque
 		if (crew_pid(crew, i) > 0) {
 			crew_ask(crew, &cl->round, i, &words);
 			n++;
-		}
+		} else if (whom == ALL)
+			put_line(cl, json_pack("{s:I, s:s}", "worker", (json_int_t)i, "error",
+			                       "does not run"));
 	buf_done(&words);
 	crew_asked(crew, &cl->round);
 }

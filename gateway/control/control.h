@@ -6,7 +6,7 @@
  *   < {"ok": true}
  *   > {"verb": "route", "args": ["GET", "/hello"]}
  *   < {"worker": 0, "answer": {...}}           a line from each worker, which the parent does not read
- *   < {"worker": 1, "error": "..."}
+ *   < {"worker": 1, "error": "..."}        or the parent's line for one that does not run
  *   < {"ok": true}
  *
  * The last line of an answer has "ok", and "error" if that is false. Who is neither root nor the operator

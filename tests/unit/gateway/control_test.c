@@ -503,6 +503,22 @@ Test(control, what_workers_say_is_passed_on_a_line_each)
 	close(fd);
 }
 
+Test(control, a_worker_that_does_not_run_is_told)
+{
+	int fd = speak_up();
+
+	crew_ended(crew, 1, "has ended by signal SEGV");
+	channel_close(&ends[1]);
+	say(fd, "{\"verb\":\"bundle.list\"}\n");
+	expect_order(0, "bundle.list", CHANNEL_OK, "[]");
+	expect_order(2, "bundle.list", CHANNEL_OK, "[]");
+	expect_heard(fd, "{\"worker\":1,\"error\":\"does not run\"}\n");
+	say(fd, "{\"verb\":\"bundle.footprint\",\"args\":[\"acme.a\"]}\n");
+	expect_order(0, "bundle.footprint acme.a", CHANNEL_OK, "[]");
+	expect_heard(fd, "{\"worker\":0,\"answer\":[]}\n{\"ok\":true}\n");
+	close(fd);
+}
+
 Test(control, garbage_is_answered_and_hung_up_on)
 {
 	static const char *const garbage[] = { "\n",
