@@ -18,10 +18,13 @@
 #include "whiteboard/attr.h"
 #include "whiteboard/dispatcher.h"
 #include "whiteboard/helper.h"
+#include "whiteboard/inspect.h"
 #include "whiteboard/listener.h"
 #include "whiteboard/registry.h"
+#include "whiteboard/snapshot.h"
 #include "whiteboard/whiteboard.h"
 
+#include <base/buf.h>
 #include <base/log.h>
 
 static struct registry *registry; /* of this worker */
@@ -139,6 +142,38 @@ static void write_log(struct bw_bundle *b, struct bw_req *req, int level, struct
 		           text.p);
 }
 
+static int64_t runtime_change_count(void)
+{
+	return (int64_t)snapshot_current()->number;
+}
+
+static void tell_and_free(struct buf *json, void (*tell)(void *arg, struct bw_str json), void *arg)
+{
+	tell(arg, (struct bw_str){ (const char *)buf_data(json), buf_size(json) });
+	buf_done(json);
+}
+
+static void runtime_snapshot(void (*tell)(void *arg, struct bw_str json), void *arg)
+{
+	struct buf json;
+
+	buf_init(&json);
+	inspect_whiteboard(&json);
+	tell_and_free(&json, tell, arg);
+}
+
+static int runtime_route(const char *method, const char                    *target,
+                         void (*tell)(void *arg, struct bw_str json), void *arg)
+{
+	struct buf json;
+	int        err;
+
+	buf_init(&json);
+	err = inspect_route(method, target, &json);
+	tell_and_free(&json, tell, arg);
+	return err;
+}
+
 const struct bw_host *bundles_host(void)
 {
 	static const struct bw_host host = {
@@ -235,6 +270,9 @@ const struct bw_host *bundles_host(void)
 		.session_add = session_add,
 		.session_invalidate = session_invalidate,
 		.session_change_id = session_change_id,
+		.runtime_change_count = runtime_change_count,
+		.runtime_snapshot = runtime_snapshot,
+		.runtime_route = runtime_route,
 	};
 
 	return &host;

@@ -10,6 +10,7 @@
 #include <boardwalk/bundle.h>
 #include <boardwalk/dispatcher.h>
 #include <boardwalk/form.h>
+#include <boardwalk/runtime.h>
 #include <boardwalk/session.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -164,6 +164,12 @@ struct bw_host {
 
 	int (*req_fail_because)(struct bw_req *req, const char *name, const char *text,
 	                        const char *cause);
+
+	/* Looking inside: runtime.h. */
+	int64_t (*runtime_change_count)(void);
+	void (*runtime_snapshot)(void (*tell)(void *arg, struct bw_str json), void *arg);
+	int (*runtime_route)(const char *method, const char                    *target,
+	                     void (*tell)(void *arg, struct bw_str json), void *arg);
 };
 
 struct bw_bundle_descriptor {

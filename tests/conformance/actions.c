@@ -8,6 +8,7 @@
  *   block            waits for "resume"                user(u,type)    says who is there
  *   log              logs servlet path and path info   step(S B: /b)   any step of a row
  *   failBecause(name,cause)  returns this error, which another one led to
+ *   inside(t)        writes whether t is in the whiteboard's records    who(/a,t)  ... in the route of /a
  *
  * A family of words has a file and a table of its own, named in tables[]. Tests: every row file. */
 #include "actions.h"
@@ -60,6 +61,37 @@ static int do_flush(struct action *x)
 static int do_fail(struct action *x)
 {
 	return bw_req_fail(x->req, x->a, x->b);
+}
+
+struct search {
+	const char *text;
+	bool        found;
+};
+
+static void search_json(void *arg, struct bw_str json)
+{
+	struct search *s = arg;
+
+	s->found = memmem(json.p, json.n, s->text, strlen(s->text)) != NULL;
+}
+
+static int do_inside(struct action *x)
+{
+	int64_t       before = bw_runtime_change_count();
+	struct search s = { .text = x->a };
+
+	bw_runtime_snapshot(search_json, &s);
+	if (bw_runtime_change_count() != before)
+		return BW_ESTATE; /* looking changes nothing */
+	return bw_res_puts(x->req, s.found ? "yes" : "no");
+}
+
+static int do_who(struct action *x)
+{
+	struct search s = { .text = x->b };
+	int           err = bw_runtime_route("GET", x->a, search_json, &s);
+
+	return bw_res_puts(x->req, err != BW_OK ? "400" : s.found ? "yes" : "no");
 }
 
 static int do_fail_because(struct action *x)
@@ -130,6 +162,8 @@ static const struct word common_words[] = {
 	{ "flush", do_flush },
 	{ "fail", do_fail },
 	{ "failBecause", do_fail_because },
+	{ "inside", do_inside },
+	{ "who", do_who },
 	{ "err", do_err },
 	{ "deny", do_deny },
 	{ "user", do_user },
