@@ -2,8 +2,8 @@
  *
  * To add a verb: a row here; what workers answer is in gateway/control/obey.c.
  *
- * Owns: nothing. Runs in: the command. Fails with: exit code 1, also if workers differ, 2 if it was
- * called wrongly. Tests: tests/system/bundle_test.c. */
+ * Owns: nothing. Runs in: the command. Fails with: exit code 1, also if workers differ or a route's
+ * path is none, 2 if it was called wrongly. Tests: tests/system/console_test.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,12 +46,22 @@ static json_t *request_of(const struct cli *cli)
 	return json_pack("{s:s, s:o}", "verb", cli->operands[0], "args", args);
 }
 
+/* What is no path has no route: a request for it is answered 400 before anything is looked up. */
+static bool is_path(const struct cli *cli, const json_t *answer)
+{
+	return strcmp(cli->operands[0], "route") != 0 ||
+	       json_is_string(json_object_get(answer, "path")) ||
+	       complain("ctl route: '%s' is no path; it is answered 400", cli->operands[2]);
+}
+
 /* One answer if all are alike, else everything, so that the difference can be looked for. */
 static bool print(const struct cli *cli, json_t *lines)
 {
 	bool    all_alike = alike_check(lines);
 	json_t *first = json_object_get(json_array_get(lines, 0), "answer");
 
+	if (all_alike && first != NULL && !is_path(cli, first))
+		return false;
 	if (all_alike && first != NULL && !cli->json && strcmp(cli->operands[0], "route") == 0) {
 		route_print(first, stdout);
 		return true;

@@ -84,9 +84,6 @@ static void print_status(const json_t *answer, FILE *out)
 	if (text(answer, "unavailable"))
 		fprintf(out, "  with 503: %s\n", text(answer, "unavailable"));
 	switch (json_integer_value(json_object_get(answer, "status"))) {
-	case 400:
-		fputs("  is answered 400: that is no path\n", out);
-		break;
 	case 404:
 		fputs("  is answered 404: nothing takes it\n", out);
 		break;
@@ -121,9 +118,7 @@ static void print_others(const json_t *answer, FILE *out)
 
 void route_print(const json_t *answer, FILE *out)
 {
-	const char *path = text(answer, "path");
-
-	fprintf(out, "%s %s\n", text(answer, "method"), path ? path : text(answer, "target"));
+	fprintf(out, "%s %s\n", text(answer, "method"), text(answer, "path"));
 	if (json_is_object(json_object_get(answer, "servletDTO")) ||
 	    json_is_object(json_object_get(answer, "resourceDTO")))
 		print_answerer(answer, out);

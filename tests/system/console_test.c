@@ -79,6 +79,8 @@ Test(console, the_operator_asks_all_workers)
 	const char          *fast[] = { "ctl", "route", "GET", "/test/hello?x=1", NULL };
 	const char          *content[] = { "ctl", "route", "GET", "/bin/test/hello", NULL };
 	const char          *json[] = { "ctl", "route", "POST", "/test/hello", "--json", NULL };
+	const char          *no_path[] = { "ctl", "route", "GET", "nope", NULL };
+	const char          *above[] = { "ctl", "route", "GET", "/..", "--json", NULL };
 	const char          *nothing[] = { "ctl", "route", "GET", NULL };
 
 	test_instance_start(&i, NULL);
@@ -90,6 +92,8 @@ Test(console, the_operator_asks_all_workers)
 	expect_ctl(&i, fast, 0, "context demo is searched before: its path /test is longer");
 	expect_ctl(&i, content, 0, "at /bin/test/hello\n  the servlet mounted at this very path");
 	expect_ctl(&i, json, 0, "\"status\": 405");
+	expect_ctl(&i, no_path, 1, "boardwalk: ctl route: 'nope' is no path");
+	expect_ctl(&i, above, 1, "boardwalk: ctl route: '/..' is no path");
 	expect_ctl(&i, nothing, 2, "ctl route takes METHOD PATH");
 	test_instance_stop(&i);
 }

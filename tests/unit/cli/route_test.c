@@ -96,6 +96,4 @@ Test(route, nobody)
 	       " \"resourceDTO\": null, \"filterDTOs\": [], \"preprocessorDTOs\": [], \"others\": "
 	       "[]}",
 	       "GET /x\n  is answered 404: nothing takes it\n");
-	expect("{\"method\": \"GET\", \"target\": \"/..\", \"path\": null, \"status\": 400}",
-	       "GET /..\n  is answered 400: that is no path\n");
 }
