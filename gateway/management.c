@@ -187,6 +187,9 @@ static const struct metric {
 	  FIELD64(handles_open), NULL },
 	{ "boardwalk_bundles_kept", "gauge",
 	  "Old generations of bundles that could not be unmapped.", FIELD32(bundles_kept), NULL },
+	{ "boardwalk_crashes_total", "counter",
+	  "Crashes and endless loops while serving a request, by known code.", FIELD64(crashes),
+	  NULL },
 	{ "boardwalk_peers_ready", "gauge", "1 while auth and repo have greeted.", FIELD32(ready),
 	  NULL },
 };

@@ -13,7 +13,7 @@ struct shared_mark {
 	char             bundle[128]; /* symbolic name, or the file while that is not known */
 };
 
-/* A pattern that crashed this worker's predecessors (crash_limits.c, crashes.c). Written by the
+/* What crashed this worker's predecessors (crash_limits.c, crashes.c). Written by the
  * parent while there is no worker, read by the next one. */
 #define SHARED_SUBJECT_MAX 256u
 #define SHARED_LIMITS      16u
@@ -39,6 +39,7 @@ struct shared_worker {
 	_Atomic uint32_t   left; /* shared_leave */
 	struct shared_mark mark;
 	char               crash_subject[SHARED_SUBJECT_MAX]; /* by the signal handler; "" : none */
+	_Atomic uint64_t crashes; /* of those with a subject; by the parent, between two workers */
 	struct shared_limit limits[SHARED_LIMITS];
 };
 

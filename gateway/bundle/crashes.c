@@ -1,8 +1,11 @@
 /* What a bundle's crash costs.
  *
  *    before it serves (the mark says start, init)           three times: it is refused
- *    while serving (the signal handler left a subject)     that pattern is answered 503 by this
- *                                                          worker's successor: 1 s, 2 s ... 64 s
+ *    while serving (the signal handler left a subject)     this worker's successor does not run
+ *                                                          that: 1 s, 2 s ... 64 s
+ *
+ * A subject is a pattern, a mounted servlet or a preprocessor, in whose place 503 is answered, or an
+ * error page, in whose place the built-in one is shown.
  *
  * A crash is forgotten after ten minutes without another one. Limits are per worker: while one
  * answers 503, the others serve; whoever sends the request that crashes meets them too, and each
@@ -74,8 +77,8 @@ static void limit(struct shared_worker *w, uint32_t index)
 	l->crashes++;
 	l->crashed_us = now_us;
 	l->until_us = now_us + (FIRST_US << shift);
-	log_error(0,
-	          "worker %u crashed while serving %s (%u in a row): it is answered 503 for %u s",
+	atomic_fetch_add(&w->crashes, 1);
+	log_error(0, "worker %u crashed while serving %s (%u in a row): it is not run for %u s",
 	          index, subject, l->crashes, 1u << shift);
 }
 

@@ -12,8 +12,10 @@
 #include "build_impl.h"
 #include "listener.h"
 #include "pages.h"
+#include "preprocess.h"
 
 #include <base/fatal.h>
+#include <bundle/crash_limits.h>
 #include <stdlib.h>
 
 uint64_t build_hash(const void *p, size_t n)
@@ -175,7 +177,12 @@ static void bind_preprocessors(struct build *b)
 		    !(binding = bind_in(b, r, server, READING_PREPROCESSOR)))
 			continue;
 		f = arena_alloc(&s->arena, sizeof(*f));
-		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note, false };
+		*f = (struct snapshot_filter){ .reading = r,
+			                       .type = reading_type(r),
+			                       .self = binding->self,
+			                       .note = r->note,
+			                       .subject = reading_name_for_crashes(r) };
+		f->limit = limits_find(PREPROCESS_SCOPE, f->subject);
 		s->preprocessors[s->n_preprocessors++] = f;
 	}
 }
@@ -239,8 +246,11 @@ static void bind_filters(struct build *b)
 		    !(binding = build_bind(b, r, READING_FILTER)))
 			continue;
 		f = arena_alloc(&b->s->arena, sizeof(*f));
-		*f = (struct snapshot_filter){ r, reading_type(r), binding->self, r->note,
-			                       r->async };
+		*f = (struct snapshot_filter){ .reading = r,
+			                       .type = reading_type(r),
+			                       .self = binding->self,
+			                       .note = r->note,
+			                       .async = r->async };
 		c->filters[c->n_filters++] = f;
 		c->dispatchers |= r->dispatchers;
 	}

@@ -120,6 +120,12 @@ static void take_pages(struct build *b, struct snapshot_servlet *servlet)
 
 	if (n > 0)
 		build_fail(b, READING_ERROR_PAGE, servlet->reading, FAILURE_SHADOWED, lost, n);
+	if (!(servlet->reading->kinds & READING_ERROR_PAGE))
+		return;
+	/* No pattern begins like that. */
+	servlet->page_subject =
+		arena_printf(&b->s->arena, "page %s", reading_name_for_crashes(servlet->reading));
+	servlet->page_limit = limits_find(b->c->context->reading->name.p, servlet->page_subject);
 }
 
 static struct snapshot_servlet *servlet_new(struct build *b, const struct binding *binding)

@@ -3,7 +3,7 @@
  *
  * The page runs after the whole chain has unwound, on the same request, as GET and with the type
  * ERROR; handle_security is not asked again. A page that fails itself is replaced by the built-in
- * one, with the original status, and that is the end.
+ * one, with the original status, and that is the end; so is, for a while, one that crashed a worker.
  *
  * Owns: nothing. Runs in: the request's fiber. Logs: errors that were returned, once; of those that
  * mean "try again" a few a second.
@@ -15,6 +15,8 @@
 
 #include <base/clock.h>
 #include <base/log.h>
+#include <bundle/crash_limits.h>
+#include <fiber.h>
 
 #define MAX_AWAY_LINES 10u /* a second and worker */
 
@@ -68,12 +70,21 @@ void fault_set_attributes(struct bw_req *req, const struct fault *f, struct bw_s
 /* The helper is not asked again. */
 static int run_page(struct bw_req *req, const struct snapshot_servlet *page)
 {
-	struct dispatch d = dispatch_of(page, BW_ERROR, req->path_info);
-	int             err;
+	struct dispatch      d = dispatch_of(page, BW_ERROR, req->path_info);
+	struct fiber_subject outer = { NULL, NULL };
+	int                  err;
 
 	d.sync = true; /* nobody would wait */
 	req->whiteboard = &d;
+	if (req->fiber) {
+		outer = fiber_subject(req->fiber);
+		fiber_set_subject(req->fiber,
+		                  (struct fiber_subject){ page->context->context->reading->name.p,
+		                                          page->page_subject });
+	}
 	err = dispatch_run(&d, req);
+	if (req->fiber)
+		fiber_set_subject(req->fiber, outer);
 	req->whiteboard = NULL;
 	return err;
 }
@@ -149,6 +160,8 @@ static void answer(struct bw_req *req, const struct snapshot_context *c,
                    const struct snapshot_servlet *servlet)
 {
 	response_reset_body(req);
+	if (page && page->page_limit && limits_hold(page->page_limit))
+		page = NULL;
 	if (page && answer_with_page(req, c, page, f, servlet ? &servlet->name : NULL))
 		return;
 	req->error_status = f->name.p ? 0 : f->status; /* only what sendError said is shown */

@@ -3,12 +3,17 @@
  *   preprocess_request -> a -> b -> dispatch_request: resolution ... error page
  *                         a <- b <-  the error that was returned, answered already
  *
- * Owns: nothing. Runs in: the request's fiber. Tests: tests/conformance (H). */
+ * One that crashed a worker is not run for a while, and not left out either, since it may be there for
+ * protection: every request is answered 503 in its place.
+ *
+ * Owns: nothing. Runs in: the request's fiber. Tests: tests/conformance (H),
+ * tests/unit/gateway/crashes_test.c. */
 #include "preprocess.h"
 
 #include "dispatch.h"
 #include "fault.h"
 
+#include <bundle/crash_limits.h>
 #include <fiber.h>
 
 /* On the stack of preprocess_request. */
@@ -28,10 +33,32 @@ static void set_path_values(struct bw_req *req)
 
 static int run_inside(struct preprocess *p, struct bw_req *req)
 {
+	struct fiber_subject outer = { NULL, NULL };
+
+	if (req->fiber)
+		outer = fiber_subject(req->fiber);
 	p->answered = dispatch_request(req);
+	if (req->fiber)
+		fiber_set_subject(req->fiber, outer);
 	req->error_status = 0; /* from here on it is what a preprocessor sends */
 	set_path_values(req);
 	return p->answered;
+}
+
+/* What it passes the request on to has a subject of its own, and leaves this one as it was. */
+static int call(const struct snapshot_filter *f, struct bw_req *req, struct bw_chain *chain)
+{
+	struct fiber_subject outer;
+	int                  err;
+
+	if (!req->fiber)
+		return f->type->filter(f->self, req, chain);
+	outer = fiber_subject(req->fiber);
+	fiber_set_subject(req->fiber, (struct fiber_subject){ PREPROCESS_SCOPE, f->subject });
+	fiber_set_note(req->fiber, f->note);
+	err = f->type->filter(f->self, req, chain);
+	fiber_set_subject(req->fiber, outer);
+	return err;
 }
 
 int preprocess_from(struct preprocess *p, struct bw_req *req, size_t i)
@@ -44,9 +71,9 @@ int preprocess_from(struct preprocess *p, struct bw_req *req, size_t i)
 
 		if (!f->type->filter)
 			continue;
-		if (req->fiber)
-			fiber_set_note(req->fiber, f->note);
-		return f->type->filter(f->self, req, &chain);
+		if (f->limit && limits_answer(f->limit, req))
+			return BW_OK;
+		return call(f, req, &chain);
 	}
 	return run_inside(p, req);
 }

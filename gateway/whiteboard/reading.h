@@ -129,6 +129,13 @@ bool reading_filters(const struct reading *filter, struct bw_str path, struct bw
 /* Only by the servlet's name. */
 bool reading_filters_name(const struct reading *filter, struct bw_str name);
 
+/* What its successor knows it by, too: the name, if one was given, else the bundle's; a made one has
+ * a number that only this worker has given. Good as long as the reading. */
+static inline const char *reading_name_for_crashes(const struct reading *r)
+{
+	return r->named ? r->name.p : r->bundle ? r->bundle->name : "boardwalk";
+}
+
 static inline const void *reading_type(const struct reading *r)
 {
 	return service_object(r->service)->type;

@@ -10,6 +10,7 @@
 
 #include <base/buf.h>
 #include <bundle/crash_limits.h>
+#include <shared.h>
 
 /* ---- fields ---- */
 
@@ -76,7 +77,7 @@ bool record_unavailable(struct json_out *j, const struct shared_limit *limit,
 
 	buf_init(&text);
 	if (limit && limits_hold(limit))
-		buf_printf(&text, "it crashed a worker not long ago");
+		buf_printf(&text, "%s crashed a worker not long ago", limit->subject);
 	else if (!bundle_is_stood_in_for(b))
 		is_so = false;
 	else if (b->state == BUNDLE_STOPPED)

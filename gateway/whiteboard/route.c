@@ -10,6 +10,7 @@
 #include "records.h"
 #include "whiteboard.h"
 
+#include <bundle/crash_limits.h>
 #include <path.h>
 
 struct route {
@@ -349,13 +350,26 @@ static void put_servlet(const struct route *r)
 		json_out_null(r->j);
 }
 
+/* Of a preprocessor that is not run for now; NULL. */
+static const struct shared_limit *held_before(const struct route *r)
+{
+	for (size_t i = 0; i < r->s->n_preprocessors; i++) {
+		const struct shared_limit *l = r->s->preprocessors[i]->limit;
+
+		if (l && limits_hold(l))
+			return l;
+	}
+	return NULL;
+}
+
 /* The context's stand-in is asked before the servlet's. */
 static bool put_unavailable(const struct route *r)
 {
-	const struct bw_bundle *context;
+	const struct shared_limit *before = held_before(r);
+	const struct bw_bundle    *context;
 
-	if (!r->found)
-		return record_unavailable(r->j, NULL, NULL);
+	if (before || !r->found)
+		return record_unavailable(r->j, before, NULL);
 	context = r->hit.context->context->reading->bundle;
 	return record_unavailable(r->j, r->hit.pattern->limit,
 	                          bundle_is_stood_in_for(context)
@@ -372,7 +386,7 @@ static void put_status(const struct route *r, struct bw_str method)
 
 	if (type && way.type == type)
 		known = way.explain(r->j, r->path);
-	status = !type ? 404 : unavailable ? 503 : servlet_refuses(type, method);
+	status = unavailable ? 503 : !type ? 404 : servlet_refuses(type, method);
 	record_int(r->j, "status", status != 0 ? status : known);
 }
 

@@ -16,6 +16,9 @@ struct snapshot_filter {
 	void                   *self;
 	const char             *note;  /* "bundle:filter", for the watchdog */
 	bool                    async; /* filter.asyncSupported */
+	/* Of a preprocessor: what a crash in it is reported with, and whether it crashed workers. */
+	const char                *subject;
+	const struct shared_limit *limit;
 };
 
 struct snapshot_listener {
@@ -58,6 +61,9 @@ struct snapshot_servlet {
 	bool                           async;                /* servlet.asyncSupported */
 	struct snapshot_chain          chains[BW_ERROR + 1]; /* by enum bw_dispatcher */
 	const struct upload           *upload;               /* NULL: takes no multipart bodies */
+	/* Of an error page: what a crash in it is reported with, and whether it crashed workers. */
+	const char                *page_subject;
+	const struct shared_limit *page_limit;
 };
 
 struct snapshot_pattern {

@@ -1,7 +1,8 @@
 /* gateway/bundle/crashes.c, crash_limits.c, mark.c, and the crash handler's part of fiber.c: whoever finds
  * a worker dead knows which bundle's code it was in, a bundle that does so in its start is refused
  * after three times, and a pattern that crashed is answered 503 by the successor for a time that
- * doubles and ends. */
+ * doubles and ends; so is everything behind a preprocessor that did, and an error page that did
+ * gives way to the built-in one. */
 #include <gateway/bundle/bundles.h>
 #include <gateway/bundle/crash_limits.h>
 #include <gateway/bundle/crashes.h>
@@ -9,6 +10,7 @@
 #include <gateway/bundle/mark.h>
 #include <gateway/request.h>
 #include <gateway/shared.h>
+#include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>
 
@@ -273,6 +275,174 @@ Test(crashes, the_retry_after_is_what_is_left)
 	crash_once(1);
 	l->until_us = clock_mono_us() + 39900000;
 	cr_assert(eq(int, in_worker(serve, &refused), 0));
+}
+
+/* ---- what is no pattern ---- */
+
+/* A request that crashes, and whom it is blamed on; or what the successor answers. */
+struct scene {
+	void (*build)(void);
+	const char *path;
+	int         status;
+	const char *route; /* what inspect_route says of it; NULL: it is not asked */
+};
+
+static bool route_says(const char *path, const char *text)
+{
+	struct buf json;
+	bool       found;
+
+	buf_init(&json);
+	inspect_route("GET", path, &json);
+	buf_append(&json, "", 1);
+	found = strstr((const char *)buf_data(&json), text) != NULL;
+	buf_done(&json);
+	return found;
+}
+
+static void play(const void *arg)
+{
+	const struct scene *s = arg;
+
+	fiber_pool_init(4);
+	request_on_stop(on_stop);
+	put(&good, "/other");
+	s->build();
+	if (ask(s->path) != s->status || (s->route && !route_says(s->path, s->route)))
+		_exit(7);
+}
+
+static void expect_blame(const struct scene *s, const char *subject)
+{
+	struct shared_worker *me = &shared->worker[0];
+	char                  how[64];
+	uint64_t              number;
+
+	cr_assert(ne(int, WTERMSIG(in_worker(play, s)), 0));
+	cr_assert_str_eq(me->crash_subject, subject);
+	crashes_note(me, 0, &number, how, sizeof(how));
+	me->limits[0].until_us += 60000000; /* however slow this machine is */
+}
+
+static void expect_status(void (*build)(void), const char *path, int want)
+{
+	const char        *route = want != 503 ? "\"unavailable\":null"
+	                                       : " crashed a worker not long ago\",\"status\":503";
+	const struct scene s = { build, path, want, route };
+
+	cr_expect(eq(int, in_worker(play, &s), 0), "%s", path);
+}
+
+static void put_page(void)
+{
+	const char *const              interfaces[] = { BW_SERVLET, NULL };
+	const struct bw_service_object object = { .type = &crashing };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_SERVLET_ERROR_PAGE, "404"),
+		                                   BW_P_STRING(BW_SERVLET_NAME, "lost") };
+
+	registry_register(registry, NULL, interfaces, &object, props, 2, NULL);
+}
+
+static int refuse(void *self, struct bw_req *req)
+{
+	(void)self;
+	return response_send_error(req, 404, NULL);
+}
+
+static const struct bw_servlet refusing = { .size = sizeof(refusing), .get = refuse };
+
+static void put_page_and_servlet(void)
+{
+	put_page();
+	put(&refusing, "/refused");
+}
+
+Test(crashes, an_error_page_gives_way_to_the_built_in_one)
+{
+	static const struct scene scenes[] = { { put_page, "/nowhere", 404, NULL },
+		                               { put_page_and_servlet, "/refused", 404, NULL } };
+	struct shared_worker     *me = &shared->worker[0];
+
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
+		memset(me->limits, 0, sizeof(me->limits));
+		expect_blame(&scenes[i], "default page lost");
+		expect_status(scenes[i].build, scenes[i].path, 404);
+		expect_status(scenes[i].build, "/other", 200);
+		cr_expect(eq(u64, atomic_load(&me->crashes), i + 1));
+	}
+}
+
+static int crash_before(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	(void)chain;
+	return crash(self, req);
+}
+
+static int crash_after(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	whiteboard_chain_next(chain, req);
+	return crash(self, req);
+}
+
+static int pass(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	(void)self;
+	return whiteboard_chain_next(chain, req);
+}
+
+static const struct bw_filter before = { .size = sizeof(before), .filter = crash_before },
+			      after = { .size = sizeof(after), .filter = crash_after },
+			      passing = { .size = sizeof(passing), .filter = pass };
+
+static void put_preprocessor(const struct bw_filter *type)
+{
+	const char *const              interfaces[] = { BW_PREPROCESSOR, NULL };
+	const struct bw_service_object object = { .type = type };
+
+	registry_register(registry, NULL, interfaces, &object, NULL, 0, NULL);
+}
+
+static void put_before(void)
+{
+	put_preprocessor(&before);
+}
+
+/* On its way back it is the one that runs, not the servlet nor the preprocessor behind it. */
+static void put_after(void)
+{
+	put_preprocessor(&after);
+	put_preprocessor(&passing);
+}
+
+Test(crashes, nothing_passes_a_preprocessor_that_crashed)
+{
+	static const struct scene scenes[] = { { put_before, "/other", 0, NULL },
+		                               { put_before, "/nowhere", 0, NULL },
+		                               { put_after, "/other", 0, NULL },
+		                               { put_after, "/nowhere", 0, NULL } };
+	struct shared_worker     *me = &shared->worker[0];
+
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
+		memset(me->limits, 0, sizeof(me->limits));
+		expect_blame(&scenes[i], "preprocessor boardwalk");
+		expect_status(scenes[i].build, "/other", 503);
+		expect_status(scenes[i].build, "/nowhere", 503);
+	}
+}
+
+static void put_passing(void)
+{
+	put_preprocessor(&passing);
+	put(&crashing, "/boom");
+}
+
+Test(crashes, a_preprocessor_is_not_to_blame_for_what_is_behind_it)
+{
+	static const struct scene scene = { put_passing, "/boom", 0, NULL };
+
+	expect_blame(&scene, "default /boom");
+	expect_status(put_passing, "/boom", 503);
+	expect_status(put_passing, "/other", 200);
 }
 
 /* More patterns than there is room for: the one that was quiet the longest makes room. */

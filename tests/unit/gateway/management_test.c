@@ -47,6 +47,7 @@ static void init(void)
 	atomic_store(&shared->worker[1].requests, 41);
 	atomic_store(&shared->worker[1].responses[4], 5);
 	atomic_store(&shared->worker[0].in_requests, 3);
+	atomic_store(&shared->worker[1].crashes, 6);
 	atomic_store(&shared->worker[0].ready, 1);
 	atomic_store(&shared->worker[1].ready, 1);
 	fiber_pool_init(16);
@@ -88,6 +89,7 @@ Test(management, pages, .init = init)
 	expect(ask("GET", "/metrics"), 200,
 	       "\nboardwalk_responses_total{worker=\"1\",class=\"4xx\"} 5\n");
 	expect(ask("GET", "/metrics"), 200, "\nboardwalk_requests_in_flight{worker=\"0\"} 3\n");
+	expect(ask("GET", "/metrics"), 200, "\nboardwalk_crashes_total{worker=\"1\"} 6\n");
 	cr_expect(probes == 0);
 	done();
 }
