@@ -25,11 +25,6 @@ static struct registry     *registry;
 
 /* ---- names ---- */
 
-struct bundle_entry *entries_first(void)
-{
-	return entries;
-}
-
 struct bundle_entry *entries_find(const char *name)
 {
 	struct bundle_entry *e = entries;
@@ -51,6 +46,20 @@ struct bundle_entry *entries_get(const char *name)
 	*last_entry = e;
 	last_entry = &e->next;
 	return e;
+}
+
+void entries_to_end(struct bundle_entry *e)
+{
+	struct bundle_entry **at = &entries;
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	if (last_entry == &e->next)
+		last_entry = at;
+	e->next = NULL;
+	*last_entry = e;
+	last_entry = &e->next;
 }
 
 struct registry *bundles_registry(void)

@@ -350,6 +350,9 @@ void bundles_publish(uint64_t generation)
 	order.generation = 0;
 	old = e->current;
 	e->current = b;
+	if (b &&
+	    (!old || old->generation == 0)) /* new in the store, whose order others start with */
+		entries_to_end(e);
 	if (b)
 		b->life = LIFE_SERVING;
 	if (old)

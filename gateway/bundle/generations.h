@@ -13,11 +13,12 @@ struct bundle_entry {
 };
 
 /* bundles.c */
-struct bundle_entry *entries_first(void);
 struct bundle_entry *entries_find(const char *name);
 /* Made if there is none. */
 struct bundle_entry *entries_get(const char *name);
-struct registry     *bundles_registry(void);
+/* It has been installed just now. */
+void             entries_to_end(struct bundle_entry *e);
+struct registry *bundles_registry(void);
 
 /* generations.c */
 /* PREPARED, of that entry; entry NULL: the name is not known yet. */

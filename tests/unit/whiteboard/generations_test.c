@@ -241,6 +241,25 @@ Test(generations, an_update_is_one_step)
 	end();
 }
 
+/* As the store has them, and so a worker that starts later. */
+Test(generations, are_listed_in_the_order_in_which_they_were_installed)
+{
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	run_other(BUNDLE_INSTALL, "n=1 path=/other");
+	cr_assert(described("[{\"name\":\"test.generation\""));
+	run(BUNDLE_UPDATE, "n=2");
+	cr_assert(described("[{\"name\":\"test.generation\""), "an update keeps the place");
+	run(BUNDLE_UNINSTALL, NULL);
+	run(BUNDLE_INSTALL, "n=3");
+	cr_assert(described("[{\"name\":\"test.other\""));
+	cr_assert(described(",{\"name\":\"test.generation\""));
+	run(BUNDLE_UNINSTALL, NULL);
+	run(BUNDLE_INSTALL, "n=4");
+	cr_assert(described(",{\"name\":\"test.generation\""), "it was the last already");
+	end();
+}
+
 /* What was prepared is given back like everything else; the sanitizer looks. */
 Test(generations, a_worker_may_end_in_the_middle_of_an_order)
 {
