@@ -21,13 +21,15 @@ static json_t *line(int worker, const char *member, const char *value)
 /* What two workers say; the second may have another member than its answer. */
 static void expect(const char *first, const char *member, const char *second, const char *want)
 {
-	struct store store = { 0 };
-	json_t      *lines = json_array();
-	char        *got = NULL;
-	size_t       n;
-	FILE        *out = open_memstream(&got, &n);
+	struct store         store = { 0 };
+	struct store_bundle *b = store_add(&store, "acme.b");
+	json_t              *lines = json_array();
+	char                *got = NULL;
+	size_t               n;
+	FILE                *out = open_memstream(&got, &n);
 
-	store_add(&store, "acme.b")->version = strdup("0.9.0");
+	free(b->version);
+	b->version = strdup("0.9.0");
 	json_array_append_new(lines, line(0, "answer", first));
 	json_array_append_new(lines, line(1, member, second));
 	print_bundles(lines, &store, out);
