@@ -25,6 +25,8 @@
 
 #define SWEEP_MS        1000
 #define BODY_RATE       8192 /* octets per second */
+#define ACCEPT_FEW      64u
+#define ACCEPT_MAX      64u
 #define USER_TIMEOUT_MS 30000
 #define LINGER_MS       2000
 #define LINGER_MAX      256
@@ -144,7 +146,8 @@ static void set_remote(struct conn *c, const struct sockaddr_storage *from)
 	c->n_remote = strlen(c->remote);
 }
 
-static void on_accept(h2o_socket_t *sock, const char *err)
+/* False: nobody is waiting, or he cannot be had. */
+static bool accept_one(h2o_socket_t *sock)
 {
 	struct listener        *l = sock->data;
 	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
@@ -152,8 +155,6 @@ static void on_accept(h2o_socket_t *sock, const char *err)
 	struct conn            *c;
 	int                     fd;
 
-	(void)err;
-	loop_active();
 	fd = accept4(h2o_socket_get_fd(sock), (struct sockaddr *)&from, &len,
 	             SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
@@ -164,7 +165,7 @@ static void on_accept(h2o_socket_t *sock, const char *err)
 			conns_stop_accepting();
 			conns.accepting = true;
 		}
-		return;
+		return false;
 	}
 	c = xcalloc(1, sizeof(*c));
 	c->management = l->management;
@@ -183,6 +184,19 @@ static void on_accept(h2o_socket_t *sock, const char *err)
 	c->sock->on_close.data = c;
 	h2o_accept(&http_server.accept, c->sock);
 	update_accepting();
+	return true;
+}
+
+/* A turn of the loop serves every connection that has asked. With thousands of them it is long, and one
+ * newcomer a turn would wait for ever; with few, looking whether there is a second one is a call too many. */
+static void on_accept(h2o_socket_t *sock, const char *err)
+{
+	unsigned n = conns.n < ACCEPT_FEW ? 1 : ACCEPT_MAX;
+
+	(void)err;
+	loop_active();
+	while (n-- > 0 && accept_one(sock) && h2o_socket_is_reading(sock))
+		;
 }
 
 static void listeners_read(bool yes)
