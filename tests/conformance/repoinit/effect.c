@@ -4,8 +4,9 @@
  *
  * Usage: conformance_repoinit_effect FILE... ; the files explain their lines. Fails if a row fails, if
  * a line is not understood, or if there was none. */
+#include "rowfile.h"
+
 #include <base/buf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <repoinit.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static unsigned                  passed, failed;
 static struct test_postgres     *server;
 static struct database           db;
 static const struct cli_settings settings = { .argon2_ops = 1, .argon2_mem = 8192 };
@@ -152,7 +152,7 @@ static void put_messages(struct buf *out, const char *said)
 
 static bool fail(const char *id, const char *what, const char *want, const char *got)
 {
-	failed++;
+	rowfile.failed++;
 	printf("%s: %s\n  want %s\n  got  %s\n", id, what, want, got);
 	return false;
 }
@@ -220,7 +220,7 @@ static void run_row(const char *id, const char *before, const char *script, cons
 	else
 		good = expect_same(id, "it failed, but has written", trace, trace_sql) &&
 		       expect_same(id, "it failed, but has changed", state, state_sql) && good;
-	passed += good;
+	rowfile.passed += good;
 	free(got);
 	free(said);
 	free(state);
@@ -235,7 +235,7 @@ static void run_line(const char *file, unsigned number, char *line)
 	for (size_t i = 1; i < 4; i++) {
 		part[i] = strstr(part[i - 1], " | ");
 		if (part[i] == NULL) {
-			failed++;
+			rowfile.failed++;
 			printf("%s:%u: not understood\n", file, number);
 			return;
 		}
@@ -245,39 +245,15 @@ static void run_line(const char *file, unsigned number, char *line)
 	run_row(part[0], part[1], part[2], part[3]);
 }
 
-static void run_file(const char *file)
-{
-	FILE    *in = fopen(file, "re");
-	char    *line = NULL;
-	size_t   room = 0;
-	unsigned number = 0;
-	ssize_t  n;
-
-	if (in == NULL) {
-		failed++;
-		printf("%s: %s\n", file, strerror(errno));
-		return;
-	}
-	while ((n = getline(&line, &room, in)) > 0) {
-		number++;
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		if (line[0] != '\0' && line[0] != '#')
-			run_line(file, number, line);
-	}
-	free(line);
-	fclose(in);
-}
-
 int main(int argc, char **argv)
 {
+	int status;
+
 	server = test_postgres_new();
 	if (!database_open(&db, test_postgres_conninfo(server, "postgres"), false))
 		return 1;
-	for (int i = 1; i < argc; i++)
-		run_file(argv[i]);
+	status = rowfile_run(argv + 1, argc - 1, run_line);
 	database_close(&db);
 	test_postgres_free(server);
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed == 0 && passed > 0 ? 0 : 1;
+	return status;
 }

@@ -3,14 +3,13 @@
  *
  * Usage: conformance_repoinit FILE... ; the files explain their lines. Fails if a row fails, if a
  * line is not understood, or if there was none. */
+#include "rowfile.h"
+
 #include <base/buf.h>
-#include <errno.h>
 #include <repoinit/repoinit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned passed, failed;
 
 /* ---- what came out, as text ---- */
 
@@ -207,7 +206,7 @@ static void run_row(const char *file, unsigned number, char *line)
 	char *got;
 
 	if (want == NULL) {
-		failed++;
+		rowfile.failed++;
 		printf("%s:%u: not understood\n", file, number);
 		return;
 	}
@@ -216,42 +215,15 @@ static void run_row(const char *file, unsigned number, char *line)
 	want += 3;
 	got = parse_to_text(script, unescape(script));
 	if (strcmp(got, want) == 0)
-		passed++;
+		rowfile.passed++;
 	else {
-		failed++;
+		rowfile.failed++;
 		printf("%s:%u: %s\n  want %s\n  got  %s\n", file, number, line, want, got);
 	}
 	free(got);
 }
 
-static void run_file(const char *file)
-{
-	FILE    *in = fopen(file, "re");
-	char    *line = NULL;
-	size_t   room = 0;
-	unsigned number = 0;
-	ssize_t  n;
-
-	if (in == NULL) {
-		failed++;
-		printf("%s: %s\n", file, strerror(errno));
-		return;
-	}
-	while ((n = getline(&line, &room, in)) > 0) {
-		number++;
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		if (line[0] != '\0' && line[0] != '#')
-			run_row(file, number, line);
-	}
-	free(line);
-	fclose(in);
-}
-
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		run_file(argv[i]);
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed == 0 && passed > 0 ? 0 : 1;
+	return rowfile_run(argv + 1, argc - 1, run_row);
 }
