@@ -48,11 +48,11 @@ static const int                      nothing;
 
 /* A registration, its properties borrowed; what was made of them is in the arrays. */
 struct stand_in {
-	const char     *interface;
-	const void     *type;
-	struct bw_prop *props; /* heap */
-	size_t          n;
-	const char    **patterns; /* heap; of a resource */
+	struct bw_interface as[2];
+	size_t              n_as;
+	struct bw_prop     *props; /* heap */
+	size_t              n;
+	const char        **patterns; /* heap; of a resource */
 };
 
 static size_t count_strings(const struct bw_prop *p)
@@ -103,12 +103,13 @@ static bool make(struct stand_in *s, bool is_context, bool is_servlet, const str
 
 	if (!is_context && !is_servlet && !resource && !find(props, n, BW_AUTH_REQUIREMENTS))
 		return false;
-	*s = (struct stand_in){ .interface = is_context               ? BW_CONTEXT_HELPER
-		                             : is_servlet || resource ? BW_SERVLET
-		                                                      : STAND_IN,
-		                .type = is_context               ? (const void *)&context
-		                        : is_servlet || resource ? (const void *)&servlet
-		                                                 : (const void *)&nothing };
+	*s = (struct stand_in){ .n_as = 0 };
+	if (is_context)
+		s->as[s->n_as++] = (struct bw_interface){ BW_CONTEXT_HELPER, &context };
+	if (is_servlet || resource)
+		s->as[s->n_as++] = (struct bw_interface){ BW_SERVLET, &servlet };
+	if (s->n_as == 0)
+		s->as[s->n_as++] = (struct bw_interface){ STAND_IN, &nothing };
 	s->props = xcalloc(n + 1, sizeof(*s->props));
 	for (size_t i = 0; i < n; i++)
 		if (!is_dropped(props[i].name, resource))
@@ -140,10 +141,7 @@ static bool make_of(struct stand_in *s, const struct bw_service *of)
 static int put(struct registry *r, struct bw_bundle *b, const struct stand_in *s,
                const struct bw_service *of)
 {
-	const char *const              interfaces[] = { s->interface, NULL };
-	const struct bw_service_object object = { .type = s->type };
-
-	return registry_stage_stand_in(r, b, of, interfaces, &object, s->props, s->n);
+	return registry_stage_stand_in(r, b, of, s->as, s->n_as, s->props, s->n);
 }
 
 /* ---- stop ---- */
@@ -203,19 +201,21 @@ static json_t *prop_to_json(const struct bw_prop *p)
 static void write_one(void *arg, const struct bw_service *of)
 {
 	struct stand_in s;
-	json_t         *props = json_array();
+	json_t         *interfaces, *props;
 
-	if (!make_of(&s, of)) {
-		json_decref(props);
+	if (!make_of(&s, of))
 		return;
-	}
+	interfaces = json_array();
+	props = json_array();
+	for (size_t i = 0; i < s.n_as; i++)
+		json_array_append_new(interfaces, json_string(s.as[i].name));
 	for (size_t i = 0; i < s.n; i++) {
 		json_t *p = prop_to_json(&s.props[i]);
 
 		if (p)
 			json_array_append_new(props, p);
 	}
-	json_array_append_new(arg, json_pack("{s[s] so}", "i", s.interface, "p", props));
+	json_array_append_new(arg, json_pack("{so so}", "i", interfaces, "p", props));
 	stand_in_done(&s);
 }
 

@@ -43,6 +43,15 @@ static int service_register(struct bw_bundle *b, const char *const *interfaces,
 	return registry_register(registry, b, interfaces, object, props, n_props, ret_service);
 }
 
+static int service_register_as(struct bw_bundle *b, const struct bw_interface *as, size_t n_as,
+                               const struct bw_service_object *object, const struct bw_prop *props,
+                               size_t n_props, struct bw_service **ret_service)
+{
+	if (b->life >= LIFE_LEAVING)
+		return BW_ESTATE;
+	return registry_register_as(registry, b, as, n_as, object, props, n_props, ret_service);
+}
+
 static struct bw_str req_get(const struct bw_req *req, enum bw_req_field field)
 {
 	switch (field) {
@@ -273,6 +282,7 @@ const struct bw_host *bundles_host(void)
 		.runtime_change_count = runtime_change_count,
 		.runtime_snapshot = runtime_snapshot,
 		.runtime_route = runtime_route,
+		.service_register_as = service_register_as,
 	};
 
 	return &host;

@@ -145,7 +145,7 @@ static struct mount_servlet *servlet_new(struct bw_service *s)
 	bool                            ok = false;
 
 	m->service = service_ref(s);
-	m->type = o->type;
+	m->type = service_type(s, BW_SERVLET);
 	m->refs = 1;
 	m->name = name_of(s);
 	m->limit = limits_find(MOUNT_SCOPE, m->name);

@@ -55,9 +55,9 @@ static int init(const struct binding *b)
 	int (*fn)(void *self, const struct bw_config *cfg);
 
 	if (is_filter(r))
-		fn = ((const struct bw_filter *)reading_type(r))->init;
+		fn = ((const struct bw_filter *)r->type)->init;
 	else
-		fn = ((const struct bw_servlet *)reading_type(r))->init;
+		fn = ((const struct bw_servlet *)r->type)->init;
 	return fn ? fn(b->self, &cfg.public) : BW_OK;
 }
 
@@ -67,9 +67,9 @@ static void destroy(const struct binding *b)
 	void (*fn)(void *self);
 
 	if (is_filter(r))
-		fn = ((const struct bw_filter *)reading_type(r))->destroy;
+		fn = ((const struct bw_filter *)r->type)->destroy;
 	else
-		fn = ((const struct bw_servlet *)reading_type(r))->destroy;
+		fn = ((const struct bw_servlet *)r->type)->destroy;
 	if (fn)
 		fn(b->self);
 }
@@ -209,9 +209,9 @@ static bool has_object(const struct reading *r, bool dying_only)
 
 static bool has_life(const struct reading *r)
 {
-	const struct bw_servlet  *servlet = reading_type(r);
-	const struct bw_filter   *filter = reading_type(r);
-	const struct bw_listener *listener = reading_type(r);
+	const struct bw_servlet  *servlet = r->type;
+	const struct bw_filter   *filter = r->type;
+	const struct bw_listener *listener = r->type;
 
 	if (r->kinds & READING_LISTENER)
 		return (r->listens & LISTENS_CONTEXT) &&
@@ -224,7 +224,7 @@ static bool is_same_object(const struct reading *a, const struct reading *b)
 	const struct bw_service_object *x = service_object(a->service),
 				       *y = service_object(b->service);
 
-	return !x->make && !y->make && x->self == y->self && x->type == y->type;
+	return !x->make && !y->make && x->self == y->self && a->type == b->type;
 }
 
 void binding_retire(struct reading *r)

@@ -65,14 +65,11 @@ void build_fail(struct build *b, enum reading_kind kind, const struct reading *r
 static void fail_patterns(struct build *b, enum reading_kind kind, const struct reading *r,
                           enum failure_code code)
 {
-	bool                  is_resource = kind == READING_RESOURCE;
-	const struct pattern *patterns = is_resource ? r->resource_patterns : r->patterns;
-	size_t                n = is_resource ? r->n_resource_patterns : r->n_patterns;
-	struct bw_str        *items = xcalloc(n + 1, sizeof(*items));
+	struct bw_str *items = xcalloc(r->n_patterns + 1, sizeof(*items));
 
-	for (size_t i = 0; i < n; i++)
-		items[i] = patterns[i].text;
-	build_fail(b, kind, r, code, items, n);
+	for (size_t i = 0; i < r->n_patterns; i++)
+		items[i] = r->patterns[i].text;
+	build_fail(b, kind, r, code, items, r->n_patterns);
 	free(items);
 }
 
@@ -178,7 +175,7 @@ static void bind_preprocessors(struct build *b)
 			continue;
 		f = arena_alloc(&s->arena, sizeof(*f));
 		*f = (struct snapshot_filter){ .reading = r,
-			                       .type = reading_type(r),
+			                       .type = r->type,
 			                       .self = binding->self,
 			                       .note = r->note,
 			                       .subject = reading_name_for_crashes(r) };
@@ -192,7 +189,7 @@ static void bind_preprocessors(struct build *b)
 /* What of the events of a request it wants to hear. */
 static unsigned listens_to_requests(const struct reading *r)
 {
-	const struct bw_listener *l = reading_type(r);
+	const struct bw_listener *l = r->type;
 	unsigned                  set = 0;
 
 	if (l->request_initialized || l->request_destroyed)
@@ -221,7 +218,7 @@ static void bind_listeners(struct build *b)
 		    !(binding = build_bind(b, r, READING_LISTENER)))
 			continue;
 		c->listeners[c->n_listeners++] =
-			(struct snapshot_listener){ r, reading_type(r), binding->self };
+			(struct snapshot_listener){ r, r->type, binding->self };
 		c->listens |= listens_to_requests(r);
 	}
 	listener_sort(c->context);
@@ -247,7 +244,7 @@ static void bind_filters(struct build *b)
 			continue;
 		f = arena_alloc(&b->s->arena, sizeof(*f));
 		*f = (struct snapshot_filter){ .reading = r,
-			                       .type = reading_type(r),
+			                       .type = r->type,
 			                       .self = binding->self,
 			                       .note = r->note,
 			                       .async = r->async };

@@ -80,11 +80,11 @@ static void take(struct build *b, const struct pattern *p, struct snapshot_servl
 }
 
 /* Takes the patterns that are free; those that are not are recorded. */
-static void take_patterns(struct build *b, struct snapshot_servlet *servlet, enum reading_kind kind,
-                          const struct pattern *patterns, size_t n)
+static void take_patterns(struct build *b, struct snapshot_servlet *servlet, enum reading_kind kind)
 {
-	struct bw_str *lost = xcalloc(n + 1, sizeof(*lost));
-	size_t         n_lost = 0;
+	const struct pattern *patterns = servlet->reading->patterns;
+	size_t                n = servlet->reading->n_patterns, n_lost = 0;
+	struct bw_str        *lost = xcalloc(n + 1, sizeof(*lost));
 
 	servlet->patterns = arena_alloc(&b->s->arena, (n + 1) * sizeof(*servlet->patterns));
 	for (size_t i = 0; i < n; i++) {
@@ -98,10 +98,10 @@ static void take_patterns(struct build *b, struct snapshot_servlet *servlet, enu
 	free(lost);
 }
 
-static bool any_is_free(const struct build *b, const struct pattern *patterns, size_t n)
+static bool any_is_free(const struct build *b, const struct reading *r)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!is_taken(b, &patterns[i]))
+	for (size_t i = 0; i < r->n_patterns; i++)
+		if (!is_taken(b, &r->patterns[i]))
 			return true;
 	return false;
 }
@@ -109,8 +109,7 @@ static bool any_is_free(const struct build *b, const struct pattern *patterns, s
 /* A servlet all of whose patterns are taken is out as a whole, its name included. */
 static bool wins_servlet(const struct build *b, const struct reading *r)
 {
-	return any_is_free(b, r->patterns, r->n_patterns) ||
-	       ((r->kinds & READING_SERVLET) && r->n_patterns == 0);
+	return any_is_free(b, r) || ((r->kinds & READING_SERVLET) && r->n_patterns == 0);
 }
 
 static void take_pages(struct build *b, struct snapshot_servlet *servlet)
@@ -156,7 +155,7 @@ static void bind_servlet(struct build *b, struct reading *r)
 		return;
 	servlet = servlet_new(b, binding);
 	servlet->name = r->name;
-	servlet->type = reading_type(r);
+	servlet->type = r->type;
 	servlet->self = binding->self;
 	servlet->async = r->async;
 	servlet->upload = binding->upload;
@@ -164,7 +163,7 @@ static void bind_servlet(struct build *b, struct reading *r)
 	b->c->last_servlet = &servlet->next;
 	if (as_servlet && r->named)
 		b->named[b->n_named++] = servlet;
-	take_patterns(b, servlet, READING_SERVLET, r->patterns, r->n_patterns);
+	take_patterns(b, servlet, READING_SERVLET);
 	take_pages(b, servlet);
 	plan_chains(b, servlet);
 }
@@ -174,7 +173,7 @@ static void bind_resource(struct build *b, struct reading *r)
 	struct snapshot_servlet *servlet;
 	const struct binding    *binding;
 
-	if (!any_is_free(b, r->resource_patterns, r->n_resource_patterns)) {
+	if (!any_is_free(b, r)) {
 		build_fail_kinds(b, r, READING_RESOURCE, FAILURE_SHADOWED);
 		return;
 	}
@@ -186,7 +185,7 @@ static void bind_resource(struct build *b, struct reading *r)
 	servlet->self = servlet;
 	*b->c->last_resource = servlet;
 	b->c->last_resource = &servlet->next;
-	take_patterns(b, servlet, READING_RESOURCE, r->resource_patterns, r->n_resource_patterns);
+	take_patterns(b, servlet, READING_RESOURCE);
 	plan_chains(b, servlet);
 }
 
@@ -197,8 +196,7 @@ void build_servlets(struct build *b)
 	for (size_t i = 0; i < b->n; i++)
 		if (build_is_client(b, b->readings[i],
 		                    READING_SERVLET | READING_ERROR_PAGE | READING_RESOURCE)) {
-			patterns +=
-				b->readings[i]->n_patterns + b->readings[i]->n_resource_patterns;
+			patterns += b->readings[i]->n_patterns;
 			names += b->readings[i]->named;
 		}
 	while (slots < 2 * patterns)

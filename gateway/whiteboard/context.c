@@ -28,7 +28,7 @@ static struct helper *helper_make(struct bw_context *c, struct bw_bundle *for_bu
 	h->refs = 1;
 	h->context = c;
 	h->for_bundle = for_bundle;
-	h->type = o ? o->type : NULL;
+	h->type = r->type;
 	h->self = self;
 	h->next = c->helpers;
 	c->helpers = h;

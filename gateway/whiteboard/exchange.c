@@ -142,13 +142,14 @@ void registry_stage_drop(struct registry *r)
 }
 
 int registry_stage_stand_in(struct registry *r, struct bw_bundle *b, const struct bw_service *of,
-                            const char *const *interfaces, const struct bw_service_object *object,
-                            const struct bw_prop *props, size_t n_props)
+                            const struct bw_interface *as, size_t n_as, const struct bw_prop *props,
+                            size_t n_props)
 {
 	struct bw_service *s;
 	int                err;
 
-	err = registry_register(r, b, interfaces, object, props, n_props, &s);
+	err = registry_register_as(r, b, as, n_as, &(struct bw_service_object){ .self = NULL },
+	                           props, n_props, &s);
 	if (err == BW_OK && of)
 		s->id = of->id;
 	return err;

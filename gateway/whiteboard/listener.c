@@ -32,6 +32,25 @@ unsigned listener_interfaces(const struct bw_service *s)
 	return set;
 }
 
+const void *listener_table(const struct bw_service *s)
+{
+	const void *table = NULL;
+
+	for (size_t i = 0; !table && i < LISTENER_INTERFACES; i++)
+		table = service_type(s, interfaces[i]);
+	return table;
+}
+
+bool listener_has_one_table(const struct bw_service *s)
+{
+	const void *first = listener_table(s);
+
+	for (size_t i = 0; i < LISTENER_INTERFACES; i++)
+		if (service_is(s, interfaces[i]) && service_type(s, interfaces[i]) != first)
+			return false;
+	return true;
+}
+
 const char *listener_interface(size_t i)
 {
 	return interfaces[i];
@@ -39,7 +58,7 @@ const char *listener_interface(size_t i)
 
 static const struct bw_listener *type_of(const struct binding *b)
 {
-	return reading_type(b->reading);
+	return b->reading->type;
 }
 
 static void check(const struct reading *r, uint64_t request, const char *event, int err)

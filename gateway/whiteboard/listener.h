@@ -26,6 +26,10 @@ enum listens {
 
 /* The set of listener interfaces that a service is registered under. */
 unsigned listener_interfaces(const struct bw_service *s);
+/* The table of the first of them; NULL: it is no listener. */
+const void *listener_table(const struct bw_service *s);
+/* Is it that of them all? */
+bool listener_has_one_table(const struct bw_service *s);
 /* The name of interface number i. */
 const char *listener_interface(size_t i);
 

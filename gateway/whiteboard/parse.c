@@ -293,7 +293,7 @@ static void read_listener(struct reading *r)
 	bool                  word = p && p->type == BW_PROP_STRING;
 
 	r->listens = listener_interfaces(r->service);
-	if (!r->listens || !has(r, BW_LISTENER))
+	if (!has(r, BW_LISTENER))
 		return;
 	if ((p->type == BW_PROP_BOOL && !p->u.b) || (word && strcasecmp(p->u.string, "false") == 0))
 		return;
@@ -318,19 +318,77 @@ static void read_resource(struct reading *r)
 {
 	if (!has(r, BW_RESOURCE_PATTERN) || !has(r, BW_RESOURCE_PREFIX))
 		return;
-	r->kinds |= READING_RESOURCE;
+	r->kinds = READING_RESOURCE;
 	r->resource_prefix = get_string(r, BW_RESOURCE_PREFIX);
-	read_patterns(r, BW_RESOURCE_PATTERN, READING_RESOURCE, &r->resource_patterns,
-	              &r->n_resource_patterns);
-	if (!r->resource_prefix.p || r->n_resource_patterns == 0 ||
+	read_patterns(r, BW_RESOURCE_PATTERN, READING_RESOURCE, &r->patterns, &r->n_patterns);
+	if (!r->resource_prefix.p || r->n_patterns == 0 ||
 	    (r->resource_prefix.n > 1 && r->resource_prefix.p[r->resource_prefix.n - 1] == '/'))
-		r->invalid |= READING_RESOURCE;
-	if (!r->note)
-		r->note = xasprintf("%s:resource %s", bundle_name(r),
-		                    r->resource_prefix.p ? r->resource_prefix.p : "");
+		r->invalid = r->kinds;
+	r->note = xasprintf("%s:resource %s", bundle_name(r),
+	                    r->resource_prefix.p ? r->resource_prefix.p : "");
+}
+
+/* ---- the roles ---- */
+
+enum table { TABLE_NONE, TABLE_CONTEXT_HELPER, TABLE_SERVLET, TABLE_FILTER, TABLE_LISTENER };
+
+static const struct {
+	const char *interface; /* NULL: any of the listeners', or none at all */
+	enum table  table;
+	size_t      least; /* of the table: it was as long in minor version 0, and only grows */
+	void (*read)(struct reading *r);
+} roles[READING_ROLES] = {
+	[ROLE_CONTEXT] = { BW_CONTEXT_HELPER, TABLE_CONTEXT_HELPER,
+	                   offsetof(struct bw_context_helper, get_mime_type), read_context },
+	[ROLE_SERVLET] = { BW_SERVLET, TABLE_SERVLET, offsetof(struct bw_servlet, last_modified),
+	                   read_servlet },
+	[ROLE_FILTER] = { BW_FILTER, TABLE_FILTER, sizeof(struct bw_filter), read_filter },
+	[ROLE_PREPROCESSOR] = { BW_PREPROCESSOR, TABLE_FILTER, sizeof(struct bw_filter),
+	                        read_preprocessor },
+	[ROLE_LISTENER] = { NULL, TABLE_LISTENER, sizeof(struct bw_listener), read_listener },
+	[ROLE_RESOURCE] = { NULL, TABLE_NONE, 0, read_resource },
+};
+
+/* NULL: it has none for that role. */
+static const void *table_of(const struct bw_service *s, enum reading_role role)
+{
+	if (role == ROLE_LISTENER)
+		return listener_table(s);
+	return roles[role].interface ? service_type(s, roles[role].interface) : NULL;
+}
+
+bool reading_has_role(const struct bw_service *s, enum reading_role role)
+{
+	if (role == ROLE_RESOURCE)
+		return service_prop(s, BW_RESOURCE_PATTERN) && service_prop(s, BW_RESOURCE_PREFIX);
+	return table_of(s, role) != NULL;
+}
+
+/* Long enough, and not given for what is another kind of table: such a one cannot be both. */
+static bool is_usable(const struct reading *r)
+{
+	const size_t *size = r->type; /* every table begins with its size */
+
+	for (enum reading_role other = 0; r->type && other < READING_ROLES; other++)
+		if (roles[other].table != roles[r->role].table &&
+		    table_of(r->service, other) == r->type)
+			return false;
+	if (r->role == ROLE_LISTENER && !listener_has_one_table(r->service))
+		return false;
+	return !r->type || *size >= roles[r->role].least;
 }
 
 /* ---- is it for us at all ---- */
+
+/* Of several roles it is one that speaks for the service. */
+static bool is_first_role(const struct reading *r)
+{
+	enum reading_role role = 0;
+
+	while (role < r->role && !reading_has_role(r->service, role))
+		role++;
+	return role == r->role;
+}
 
 static bool is_for_us(const struct reading *r)
 {
@@ -342,7 +400,7 @@ static bool is_for_us(const struct reading *r)
 	if (!target.p)
 		return true;
 	f = ldap_parse(target.p, reason, sizeof(reason));
-	if (!f)
+	if (!f && is_first_role(r))
 		log_warning(0, "service %lld is ignored: its whiteboard target is no filter: %s",
 		            (long long)r->id, reason);
 	ours = f && ldap_match(f, runtime_lookup, NULL);
@@ -350,54 +408,14 @@ static bool is_for_us(const struct reading *r)
 	return ours;
 }
 
-/* The type table is as long as it was in minor version 0 at least (later ones only append), and it is
- * one kind's: an object under several of these interfaces could not say which table it hands over. */
-static bool is_usable(const struct bw_service *s)
-{
-	const size_t *size = service_object(s)->type; /* every table begins with its size */
-	unsigned      kinds = 0;
-	size_t        least = 0;
-
-	if (service_is(s, BW_SERVLET)) {
-		kinds++;
-		least = offsetof(struct bw_servlet, last_modified);
-	}
-	if (service_is(s, BW_FILTER)) {
-		kinds++;
-		least = sizeof(struct bw_filter);
-	}
-	if (service_is(s, BW_CONTEXT_HELPER)) {
-		kinds++;
-		least = offsetof(struct bw_context_helper, get_mime_type);
-	}
-	if (service_is(s, BW_PREPROCESSOR)) {
-		kinds++;
-		least = sizeof(struct bw_filter);
-	}
-	if (listener_interfaces(s) != 0) {
-		kinds++; /* one table for all of them */
-		least = sizeof(struct bw_listener);
-	}
-	return kinds == 1 && *size >= least;
-}
-
 void reading_parse(struct reading *r)
 {
 	if (!is_for_us(r))
 		return;
-	if (service_is(r->service, BW_CONTEXT_HELPER))
-		read_context(r);
-	else if (service_is(r->service, BW_SERVLET))
-		read_servlet(r);
-	else if (service_is(r->service, BW_FILTER))
-		read_filter(r);
-	else if (service_is(r->service, BW_PREPROCESSOR))
-		read_preprocessor(r);
-	else
-		read_listener(r);
-	if (r->kinds && !is_usable(r->service))
+	r->type = table_of(r->service, r->role);
+	roles[r->role].read(r);
+	if (!is_usable(r))
 		r->invalid = r->kinds;
-	read_resource(r); /* which does not look at the object */
 	if (r->kinds & ~(unsigned)(READING_CONTEXT | READING_PREPROCESSOR))
 		read_select(r);
 }

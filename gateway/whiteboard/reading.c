@@ -90,11 +90,15 @@ bool reading_is_current(const struct reading *r, const struct bw_service *s)
 
 /* ---- life ---- */
 
-struct reading *reading_new(struct bw_service *s)
+struct reading *reading_new(struct bw_service *s, enum reading_role role)
 {
-	struct reading *r = xcalloc(1, sizeof(*r));
+	struct reading *r;
 
+	if (!reading_has_role(s, role))
+		return NULL;
+	r = xcalloc(1, sizeof(*r));
 	r->refs = 1;
+	r->role = role;
 	r->service = service_ref(s);
 	r->bundle = service_bundle(s);
 	r->id = service_id(s);
@@ -143,7 +147,6 @@ void reading_unref(struct reading *r)
 	filter_free(r);
 	ldap_free(r->select);
 	free(r->patterns);
-	free(r->resource_patterns);
 	free(r->params);
 	free(r->servlet_names);
 	free(r->codes);
@@ -173,7 +176,9 @@ int reading_compare(const struct reading *a, const struct reading *b)
 		return a->ranking > b->ranking ? -1 : 1;
 	if (oa != ob)
 		return oa - ob;
-	return a->id < b->id ? -1 : a->id > b->id;
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (int)a->role - (int)b->role;
 }
 
 /* The built-in context's properties. */

@@ -1,6 +1,9 @@
 /* reading.h - what the whiteboard reads out of one service's properties: which kinds it is a candidate
  * for, and every value checked and parsed (OSGi chapter 140.4 to 140.7).
  *
+ * A service can be several things at once. It is read in each role that its interfaces give it, and
+ * what comes of that are records of their own, with the same service id.
+ *
  * A reading never changes but for its ranking, and is shared by everything that was made from it; a
  * relevant change of properties makes a new one (a change of anything else keeps the old). */
 #pragma once
@@ -19,6 +22,16 @@ enum reading_kind {
 	READING_RESOURCE = 16,  /* any service that maps patterns to files */
 	READING_LISTENER = 32,
 	READING_PREPROCESSOR = 64,
+};
+
+enum reading_role {
+	ROLE_CONTEXT,
+	ROLE_SERVLET, /* and error page */
+	ROLE_FILTER,
+	ROLE_PREPROCESSOR,
+	ROLE_LISTENER,
+	ROLE_RESOURCE,
+	READING_ROLES
 };
 
 /* OSGi's failure codes, as far as they are raised (whiteboard runtime DTO constants). */
@@ -58,7 +71,9 @@ struct reading {
 	unsigned           refs;
 	struct bw_service *service; /* referenced; NULL: the built-in context */
 	struct bw_bundle  *bundle;
-	int64_t            id; /* negative: built in */
+	enum reading_role  role;
+	const void        *type; /* the table of its interface; NULL: it has none, or is built in */
+	int64_t            id;   /* negative: built in */
 	int32_t            ranking;
 	unsigned           kinds;   /* enum reading_kind, what it is a candidate for */
 	unsigned           invalid; /* those of kinds that failed validation */
@@ -76,8 +91,6 @@ struct reading {
 	struct bw_str       path;      /* of a context: "/" or "/x" */
 	struct pattern     *patterns;  /* each once, in the order given */
 	size_t              n_patterns;
-	struct pattern     *resource_patterns; /* the same, of the resource it is */
-	size_t              n_resource_patterns;
 	struct bw_str       resource_prefix;
 
 	struct filter_regex *regexes;
@@ -105,10 +118,12 @@ struct reading {
 	bool staged; /* of a generation that is not published: it is told of nothing yet (stage.c) */
 };
 
-/* Reads a service; NULL if it is no candidate for anything, or its target is not this whiteboard. */
-struct reading *reading_new(struct bw_service *s);
-/* parse.c: fills kinds, invalid and the values from the props that were copied. kinds stays 0 if it is no
- * candidate for anything, or its target is not this whiteboard. */
+/* Reads a service in one role; NULL if it is no candidate for that, or its target is not this whiteboard. */
+struct reading *reading_new(struct bw_service *s, enum reading_role role);
+/* parse.c: do the interfaces of s, or for a resource its properties, give it that role? */
+bool reading_has_role(const struct bw_service *s, enum reading_role role);
+/* parse.c: fills type, kinds, invalid and the values from the props that were copied. kinds stays 0 if it is
+ * no candidate, or its target is not this whiteboard. */
 void reading_parse(struct reading *r);
 /* The built-in context: "default" at "/", worse than any service. */
 struct reading *reading_new_default(void);
@@ -134,9 +149,4 @@ bool reading_filters_name(const struct reading *filter, struct bw_str name);
 static inline const char *reading_name_for_crashes(const struct reading *r)
 {
 	return r->named ? r->name.p : r->bundle ? r->bundle->name : "boardwalk";
-}
-
-static inline const void *reading_type(const struct reading *r)
-{
-	return service_object(r->service)->type;
 }

@@ -157,13 +157,37 @@ void registry_unlisten(struct registry *r, registry_listener_cb cb, void *arg)
 			l->cb = NULL;
 }
 
-int registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
-                      const struct bw_service_object *object, const struct bw_prop *props,
-                      size_t n_props, struct bw_service **ret_service)
+/* Its interfaces, and the table of each. */
+static void take_interfaces(struct bw_service *s, const struct bw_interface *as, size_t n)
+{
+	const char **names = xcalloc(n + 1, sizeof(*names));
+
+	s->types = xcalloc(n, sizeof(*s->types));
+	for (size_t i = 0; i < n; i++) {
+		names[i] = as[i].name;
+		s->types[i] = as[i].type;
+	}
+	s->classes = props_dup(
+		&(struct bw_prop){ "objectClass", BW_PROP_STRINGS, { .strings = names } }, 1);
+	free(names);
+}
+
+static bool are_interfaces(const struct bw_interface *as, size_t n)
+{
+	for (size_t i = 0; as && i < n; i++)
+		if (!as[i].name || !as[i].type)
+			return false;
+	return as && n > 0;
+}
+
+int registry_register_as(struct registry *r, struct bw_bundle *b, const struct bw_interface *as,
+                         size_t n_as, const struct bw_service_object *object,
+                         const struct bw_prop *props, size_t n_props,
+                         struct bw_service **ret_service)
 {
 	struct bw_service *s;
 
-	if (!interfaces || !interfaces[0] || !object || !object->type || !props_ok(props, n_props))
+	if (!are_interfaces(as, n_as) || !object || !props_ok(props, n_props))
 		return BW_EINVAL;
 	s = xcalloc(1, sizeof(*s));
 	s->refs = 1;
@@ -174,8 +198,7 @@ int registry_register(struct registry *r, struct bw_bundle *b, const char *const
 	s->object = *object;
 	s->props = props_dup(props, n_props);
 	s->n_props = n_props;
-	s->classes = props_dup(
-		&(struct bw_prop){ "objectClass", BW_PROP_STRINGS, { .strings = interfaces } }, 1);
+	take_interfaces(s, as, n_as);
 	if (ret_service)
 		*ret_service = s;
 	if (b && b == r->staging) {
@@ -186,6 +209,26 @@ int registry_register(struct registry *r, struct bw_bundle *b, const char *const
 	service_link(&r->live, s);
 	registry_post(r, REGISTRY_REGISTERED, s);
 	return BW_OK;
+}
+
+int registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
+                      const struct bw_service_object *object, const struct bw_prop *props,
+                      size_t n_props, struct bw_service **ret_service)
+{
+	struct bw_interface *as;
+	size_t               n = 0;
+	int                  err;
+
+	if (!interfaces || !object)
+		return BW_EINVAL;
+	while (interfaces[n])
+		n++;
+	as = xcalloc(n + 1, sizeof(*as));
+	for (size_t i = 0; i < n; i++)
+		as[i] = (struct bw_interface){ interfaces[i], object->type };
+	err = registry_register_as(r, b, as, n, object, props, n_props, ret_service);
+	free(as);
+	return err;
 }
 
 int registry_modify(struct bw_service *s, const struct bw_prop *props, size_t n_props)
@@ -253,6 +296,7 @@ void service_unref(struct bw_service *s)
 		s->object.release(s->object.self, s->object.self);
 	free(s->props);
 	free(s->classes);
+	free(s->types);
 	free(s);
 	bundle_let_go(b);
 }
@@ -280,6 +324,16 @@ bool service_is(const struct bw_service *s, const char *interface)
 		if (strcmp(*i, interface) == 0)
 			return true;
 	return false;
+}
+
+const void *service_type(const struct bw_service *s, const char *interface)
+{
+	const char *const *names = s->classes->u.strings;
+
+	for (size_t i = 0; names[i]; i++)
+		if (strcmp(names[i], interface) == 0)
+			return s->types[i];
+	return NULL;
 }
 
 const struct bw_service_object *service_object(const struct bw_service *s)

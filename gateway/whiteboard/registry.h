@@ -24,9 +24,14 @@ void registry_listen(struct registry *r, registry_listener_cb cb, void *arg);
 /* cb(arg) is called no more, also not for an event that is being delivered. */
 void registry_unlisten(struct registry *r, registry_listener_cb cb, void *arg);
 
-int  registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
-                       const struct bw_service_object *object, const struct bw_prop *props,
-                       size_t n_props, struct bw_service **ret_service);
+int registry_register(struct registry *r, struct bw_bundle *b, const char *const *interfaces,
+                      const struct bw_service_object *object, const struct bw_prop *props,
+                      size_t n_props, struct bw_service **ret_service);
+/* The same with a table for each interface. */
+int  registry_register_as(struct registry *r, struct bw_bundle *b, const struct bw_interface *as,
+                          size_t n_as, const struct bw_service_object *object,
+                          const struct bw_prop *props, size_t n_props,
+                          struct bw_service **ret_service);
 int  registry_modify(struct bw_service *s, const struct bw_prop *props, size_t n_props);
 void registry_unregister(struct bw_service *s);
 /* Takes back all of a bundle's registrations. */
@@ -72,8 +77,8 @@ void registry_stage_drop(struct registry *r);
 /* Registers a stand-in for a service in the stage: with its id, so that it keeps its place among
  * equal ones. */
 int registry_stage_stand_in(struct registry *r, struct bw_bundle *b, const struct bw_service *of,
-                            const char *const *interfaces, const struct bw_service_object *object,
-                            const struct bw_prop *props, size_t n_props);
+                            const struct bw_interface *as, size_t n_as, const struct bw_prop *props,
+                            size_t n_props);
 /* Calls each(arg, s) for the live registrations of b, in order; each must not register. */
 void registry_each(struct registry *r, const struct bw_bundle                *b,
                    void (*each)(void *arg, const struct bw_service *s), void *arg);
@@ -87,6 +92,8 @@ int64_t           service_id(const struct bw_service *s);
 int32_t           service_ranking(const struct bw_service *s); /* 0 unless an int32 property */
 struct bw_bundle *service_bundle(const struct bw_service *s);
 bool              service_is(const struct bw_service *s, const char *interface);
+/* The table it was registered with for that interface; NULL: it was not. */
+const void                     *service_type(const struct bw_service *s, const char *interface);
 const struct bw_service_object *service_object(const struct bw_service *s);
 const struct bw_prop           *service_prop(const struct bw_service *s,
                                              const char              *name); /* exact name; NULL */

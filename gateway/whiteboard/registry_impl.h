@@ -16,6 +16,7 @@ struct bw_service {
 	struct bw_prop          *props; /* one block with all it points to */
 	size_t                   n_props;
 	struct bw_prop          *classes; /* objectClass: the interfaces, as a strings property */
+	const void             **types;   /* heap: the table of each of them */
 };
 
 struct event {

@@ -70,16 +70,16 @@ bool stage_build(struct stage *st, struct reading *const *there, size_t n_there,
                  struct bw_service *const *services, size_t n, const struct bw_bundle *from,
                  char *reason, size_t size)
 {
-	struct reading **all = xcalloc(n_there + n + 1, sizeof(struct reading *));
+	struct reading **all = xcalloc(n_there + n * READING_ROLES + 1, sizeof(struct reading *));
 	size_t           n_all = 0;
 
-	st->readings = xcalloc(n + 1, sizeof(struct reading *));
+	st->readings = xcalloc(n * READING_ROLES + 1, sizeof(struct reading *));
 	st->n = 0;
 	for (size_t i = 0; i < n_there; i++)
 		if (!from || there[i]->bundle != from)
 			all[n_all++] = reading_ref(there[i]);
-	for (size_t i = 0; i < n; i++) {
-		struct reading *r = reading_new(services[i]);
+	for (size_t i = 0; i < n * READING_ROLES; i++) {
+		struct reading *r = reading_new(services[i / READING_ROLES], i % READING_ROLES);
 
 		if (!r)
 			continue;

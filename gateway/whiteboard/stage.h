@@ -16,7 +16,7 @@ struct stage {
 bool stage_build(struct stage *st, struct reading *const *there, size_t n_there,
                  struct bw_service *const *services, size_t n, const struct bw_bundle *from,
                  char *reason, size_t size);
-/* The reading made for s, now the caller's; NULL if there is none, or s was changed since. */
+/* One of the readings made for s, now the caller's; NULL if there is none left, or s was changed since. */
 struct reading *stage_take(struct stage *st, const struct bw_service *s);
 /* Destroys what nobody else holds. */
 void stage_done(struct stage *st);

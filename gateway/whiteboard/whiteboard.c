@@ -84,14 +84,6 @@ static void on_destroyed(void)
 
 /* ---- the readings ---- */
 
-static struct reading **find(const struct bw_service *s)
-{
-	for (size_t i = 0; i < wb.n; i++)
-		if (wb.readings[i]->service == s)
-			return &wb.readings[i];
-	return NULL;
-}
-
 /* Takes the reference. */
 static void insert(struct reading *r)
 {
@@ -116,57 +108,133 @@ static struct reading *take_out(struct reading **at)
 	return r;
 }
 
+/* Those of a service, by role; NULL where it has none. */
+struct readings_of {
+	struct reading *role[READING_ROLES];
+	size_t          n;
+};
+
+/* Gives the references. */
+static void take_out_all(const struct bw_service *s, struct readings_of *ret)
+{
+	*ret = (struct readings_of){ .n = 0 };
+	for (size_t i = 0; i < wb.n;) {
+		struct reading *r = wb.readings[i];
+
+		if (r->service != s) {
+			i++;
+			continue;
+		}
+		ret->role[r->role] = take_out(&wb.readings[i]);
+		ret->n++;
+	}
+}
+
+/* Takes the references. */
+static void insert_all(const struct readings_of *all)
+{
+	for (enum reading_role role = 0; role < READING_ROLES; role++)
+		if (all->role[role])
+			insert(all->role[role]);
+}
+
+static void read_all(struct bw_service *s, struct readings_of *ret)
+{
+	*ret = (struct readings_of){ .n = 0 };
+	for (enum reading_role role = 0; role < READING_ROLES; role++)
+		ret->n += (ret->role[role] = reading_new(s, role)) != NULL;
+}
+
+static void retire_all(const struct readings_of *all)
+{
+	for (enum reading_role role = 0; role < READING_ROLES; role++)
+		if (all->role[role])
+			binding_retire(all->role[role]);
+}
+
+static void unref_all(const struct readings_of *all)
+{
+	for (enum reading_role role = 0; role < READING_ROLES; role++)
+		reading_unref(all->role[role]);
+}
+
+static bool are_current(const struct readings_of *all, const struct bw_service *s)
+{
+	enum reading_role role = 0;
+
+	while (role < READING_ROLES && !all->role[role])
+		role++;
+	return role < READING_ROLES && reading_is_current(all->role[role], s);
+}
+
 static void on_modified(struct bw_service *s)
 {
-	struct reading **at = find(s), *old, *r;
+	struct readings_of old, new;
+	bool               changes = false;
 
-	if (at && reading_is_current(*at, s)) {
-		/* Only its place in the order, or what context.select of others looks at. */
-		if (!((*at)->kinds & READING_CONTEXT) && (*at)->ranking == service_ranking(s))
-			return;
-		old = take_out(at);
-		old->ranking = service_ranking(s);
-		insert(old);
-		update();
+	take_out_all(s, &old);
+	if (are_current(&old, s)) {
+		/* Only their place in the order, or what context.select of others looks at. */
+		for (enum reading_role role = 0; role < READING_ROLES; role++) {
+			struct reading *r = old.role[role];
+
+			changes = changes ||
+			          (r && (role == ROLE_CONTEXT || r->ranking != service_ranking(s)));
+			if (r)
+				r->ranking = service_ranking(s);
+		}
+		insert_all(&old);
+		if (changes)
+			update();
 		return;
 	}
-	old = at ? take_out(at) : NULL;
-	r = reading_new(s);
-	if (r)
-		insert(r);
-	if (old)
-		binding_retire(old);
-	if (r || old)
+	read_all(s, &new);
+	insert_all(&new);
+	retire_all(&old);
+	if (old.n + new.n > 0)
 		update();
-	reading_unref(old);
+	unref_all(&old);
+}
+
+static void on_registered(struct bw_service *s)
+{
+	struct readings_of all = { .n = 0 };
+	struct reading    *r;
+
+	while ((r = stage_take(&wb.stage, s)) != NULL) {
+		all.role[r->role] = r;
+		all.n++;
+	}
+	if (all.n == 0)
+		read_all(s, &all);
+	insert_all(&all);
+	if (all.n > 0)
+		update();
+}
+
+static void on_unregistering(const struct bw_service *s)
+{
+	struct readings_of all;
+
+	take_out_all(s, &all);
+	retire_all(&all);
+	if (all.n > 0)
+		update();
+	unref_all(&all);
 }
 
 static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 {
-	struct reading **at, *r;
-
 	(void)arg;
 	switch (event) {
 	case REGISTRY_REGISTERED:
-		r = stage_take(&wb.stage, s);
-		if (!r)
-			r = reading_new(s);
-		if (r) {
-			insert(r);
-			update();
-		}
+		on_registered(s);
 		break;
 	case REGISTRY_MODIFIED:
 		on_modified(s);
 		break;
 	case REGISTRY_UNREGISTERING:
-		at = find(s);
-		if (at) {
-			r = take_out(at);
-			binding_retire(r);
-			update();
-			reading_unref(r);
-		}
+		on_unregistering(s);
 		break;
 	}
 }

@@ -31,13 +31,26 @@ static inline int bw_register(struct bw_bundle *b, const char *interface,
 	return bw_host->service_register(b, interfaces, object, props, n_props, ret_service);
 }
 
-/* The same under several interfaces, NULL-terminated: a listener's, each of which counts. */
+/* The same under several interfaces that share the object's table, NULL-terminated: a listener's. */
 static inline int bw_register_many(struct bw_bundle *b, const char *const *interfaces,
                                    const struct bw_service_object *object,
                                    const struct bw_prop *props, size_t n_props,
                                    struct bw_service **ret_service)
 {
 	return bw_host->service_register(b, interfaces, object, props, n_props, ret_service);
+}
+
+/* One object that is several things, as one service with one id: a servlet that is also a filter, a
+ * listener, its own context's helper. Each of the n_as interfaces has its table; those of a listener
+ * share one, BW_FILTER and BW_PREPROCESSOR may. Each is bound, initialised and recorded on its own, with
+ * the properties that go with it: a singleton's init and destroy are called for each that has them, a
+ * factory makes an object for each. */
+static inline int bw_register_as(struct bw_bundle *b, const struct bw_interface *as, size_t n_as,
+                                 const struct bw_service_object *object,
+                                 const struct bw_prop *props, size_t n_props,
+                                 struct bw_service **ret_service)
+{
+	return bw_host->service_register_as(b, as, n_as, object, props, n_props, ret_service);
 }
 
 /* A singleton servlet, the shortest form: bw_register_servlet(b, &hello, NULL, P(...), P(...)). */

@@ -21,7 +21,7 @@ struct bw_session_info; /* session.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
-#define BW_ABI_MINOR    1
+#define BW_ABI_MINOR    2
 
 struct bw_host {
 	size_t size;
@@ -170,6 +170,12 @@ struct bw_host {
 	void (*runtime_snapshot)(void (*tell)(void *arg, struct bw_str json), void *arg);
 	int (*runtime_route)(const char *method, const char                    *target,
 	                     void (*tell)(void *arg, struct bw_str json), void *arg);
+
+	/* Since minor version 2. */
+	int (*service_register_as)(struct bw_bundle *b, const struct bw_interface *as, size_t n_as,
+	                           const struct bw_service_object *object,
+	                           const struct bw_prop *props, size_t n_props,
+	                           struct bw_service **ret_service);
 };
 
 struct bw_bundle_descriptor {

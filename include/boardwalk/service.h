@@ -63,12 +63,19 @@ struct bw_prop {
 #define BW_P_BOOL(name, value) { name, BW_PROP_BOOL, { .b = (value) } }
 /* clang-format on */
 
+/* An interface, and the table of functions through which the object is that. */
+struct bw_interface {
+	const char *name; /* BW_SERVLET ... */
+	const void *type; /* struct bw_servlet, bw_filter, bw_context_helper, bw_listener; static */
+};
+
 /* Where the object comes from. A factory is the normal form: the whiteboard asks for a fresh object
  * per binding, so that a re-binding never has to drain the old one first. A singleton is the same
  * object for everybody. */
 struct bw_service_object {
-	const void *type; /* struct bw_servlet, bw_filter, bw_context_helper, bw_listener; static */
-	void       *self; /* singleton: handed to every call; factory: handed to make and free */
+	const void *
+		type; /* the table, as in struct bw_interface; bw_register_as does not look at it */
+	void   *self; /* singleton: handed to every call; factory: handed to make and free */
 	/* Factory: makes one object, or NULL ("not gettable"). NULL here means singleton. */
 	void *(*make)(void *self, struct bw_bundle *for_bundle);
 	void (*release)(void *self, void *object);

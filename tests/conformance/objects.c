@@ -22,6 +22,8 @@ char *text_of(struct bw_str s)
 
 /* ---- the callbacks ---- */
 
+static int run(struct thing *t, char letter, struct bw_req *req, struct bw_chain *chain);
+
 static int on_init(void *self, const struct bw_config *cfg)
 {
 	struct thing *t = thing_of(self);
@@ -50,7 +52,7 @@ static int on_service(void *self, struct bw_req *req)
 
 	things_log(&things.calls, "%s", t->label);
 	see(req);
-	return script_run(t->script, t, req, NULL);
+	return run(t, 'S', req, NULL);
 }
 
 /* Its answer would be that of GET, but for the log. */
@@ -66,21 +68,26 @@ static int64_t on_last_modified(void *self, struct bw_req *req)
 	return thing_of(self)->modified_ms;
 }
 
-static int on_filter(void *self, struct bw_req *req, struct bw_chain *chain)
+static int go_through(struct thing *t, char letter, struct bw_req *req, struct bw_chain *chain)
 {
-	struct thing *t = thing_of(self);
-	int           err;
+	int err;
 
 	things_log(&things.calls, "%s", t->label);
-	err = script_run(t->script, t, req, chain);
+	err = run(t, letter, req, chain);
 	things_log(&things.calls, "%s", t->label);
 	return err;
+}
+
+static int on_filter(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	return go_through(thing_of(self), 'F', req, chain);
 }
 
 /* Is in the way of everything, also of what the runner itself asks. */
 static int on_preprocess(void *self, struct bw_req *req, struct bw_chain *chain)
 {
-	return stage_is_own(req) ? bw_chain_next(chain, req) : on_filter(self, req, chain);
+	return stage_is_own(req) ? bw_chain_next(chain, req)
+	                         : go_through(thing_of(self), 'P', req, chain);
 }
 
 static int on_handle(void *self, struct bw_req *req)
@@ -88,7 +95,7 @@ static int on_handle(void *self, struct bw_req *req)
 	struct thing *t = thing_of(self);
 
 	things_log(&things.calls, "handle");
-	return script_run(t->script, t, req, NULL);
+	return run(t, 'C', req, NULL);
 }
 
 static void on_finish(void *self, struct bw_req *req)
@@ -206,6 +213,35 @@ static const struct kind *find_kind(char letter)
 		if (kinds[i].letter == letter)
 			return &kinds[i];
 	return NULL;
+}
+
+/* do= is what it does as the kind that it is first; as the others it does what they do by themselves. */
+static int run(struct thing *t, char letter, struct bw_req *req, struct bw_chain *chain)
+{
+	const struct kind *own = find_kind(t->kind), *called = find_kind(letter);
+
+	return script_run(own->interface == called->interface ? t->script
+	                                                      : script_parse(called->script),
+	                  t, req, chain);
+}
+
+size_t thing_interfaces(const struct thing *t, struct bw_interface *ret, size_t max)
+{
+	const void *own = t->type ? t->type : find_kind(t->kind)->type;
+	size_t      n = 0;
+
+	for (; n < max && t->interfaces[n]; n++)
+		ret[n] = (struct bw_interface){ t->interfaces[n], own };
+	for (size_t i = 0; n < max && i < t->also.n; i++) {
+		const char        *word = t->also.items[i];
+		const struct kind *kind = word[1] ? NULL : find_kind(word[0]);
+
+		if (kind)
+			ret[n++] = (struct bw_interface){ kind->interface, kind->type };
+		else
+			ret[n++] = (struct bw_interface){ interface_of(word), &listener_type };
+	}
+	return n;
 }
 
 bool thing_kind(struct thing *t)

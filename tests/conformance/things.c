@@ -169,6 +169,8 @@ static bool set_short(struct thing *t, const char *key, const char *value)
 		t->bundle = stage_bundle(value);
 	else if (strcmp(key, "as") == 0)
 		t->label = text_printf("%s", value);
+	else if (strcmp(key, "also") == 0)
+		t->also = text_list(value);
 	else if (strcmp(key, "null") == 0)
 		t->null_for = stage_bundle(value);
 	else if (strcmp(key, "methods") == 0)
@@ -222,10 +224,17 @@ static void want_params(struct thing *t)
 static void do_register(struct thing *t)
 {
 	struct bw_service_object o = thing_object(t);
+	struct bw_interface      as[MAX_INTERFACES];
+	int                      err;
 
 	want_params(t);
-	if (bw_host->service_register(t->bundle, t->interfaces, &o, t->props, t->n_props,
-	                              &t->service) != BW_OK)
+	if (t->also.n > 0)
+		err = bw_register_as(t->bundle, as, thing_interfaces(t, as, MAX_INTERFACES), &o,
+		                     t->props, t->n_props, &t->service);
+	else
+		err = bw_register_many(t->bundle, t->interfaces, &o, t->props, t->n_props,
+		                       &t->service);
+	if (err != BW_OK)
 		stage_fail("%s cannot be registered", t->label);
 	if (t->service) /* its own init may have unregistered it */
 		t->id = bw_service_id(t->service);

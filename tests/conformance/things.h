@@ -5,14 +5,16 @@
 #include "stage.h"
 #include "text.h"
 
-#define MAX_PROPS 32
+#define MAX_PROPS      32
+#define MAX_INTERFACES 16
 
 /* One registered thing: its properties and what its object does. */
 struct thing {
 	struct thing *next;
 	char         *label, kind; /* a letter of objects.c, 'C' for a context */
 	const char
-		*interfaces[9]; /* NULL-terminated; the kind's own unless a word says otherwise */
+		*interfaces[9];  /* NULL-terminated; the kind's own unless a word says otherwise */
+	struct words       also; /* also=: what else it is: letters, and listeners' words */
 	struct bw_bundle  *bundle;
 	struct bw_prop     props[MAX_PROPS];
 	size_t             n_props;
@@ -63,6 +65,8 @@ bool things_answer(const char *question, const char **ret);
 
 /* objects.c: the interface and the script of the thing's kind; false: no such letter. */
 bool thing_kind(struct thing *t);
+/* objects.c: all its interfaces with their tables, at most max. Returns how many. */
+size_t thing_interfaces(const struct thing *t, struct bw_interface *ret, size_t max);
 /* The thing behind the object that a callback is given. */
 struct thing *thing_of(void *self);
 /* objects.c: a servlet's table that has these methods. */

@@ -8,6 +8,7 @@
  *    stop=register   its stop tries to register something, and says in the log if it may
  *    path=/x         another pattern than /gen
  *    context=/c      a context helper of its own at that path; the servlet is in it
+ *    one=/c          instead: one service, which is that context, the servlet, and a filter around it
  *    engine=/bin/x   a servlet of the engine at that path too, which answers as the other one
  *    rank=5          service.ranking
  *    files=/r        a resource service for /r/ and below; there is /r/big
@@ -155,6 +156,31 @@ static int register_servlet(struct bw_bundle *self, struct bw_prop *props, size_
 	return bw_register(self, BW_SERVLET, &object, props, n, NULL);
 }
 
+static int pass(void *self, struct bw_req *req, struct bw_chain *chain)
+{
+	int err = bw_chain_next(chain, req);
+
+	return err == BW_OK ? answer(self, req) : err;
+}
+
+static const struct bw_filter filter = { .size = sizeof(filter), .filter = pass };
+
+static int register_one(struct bw_bundle *self, const char *path)
+{
+	const struct bw_interface      as[] = { { BW_CONTEXT_HELPER, &helper },
+		                                { BW_SERVLET, &servlet },
+		                                { BW_FILTER, &filter } };
+	const struct bw_prop           props[] = { BW_P_STRING(BW_CONTEXT_NAME, "own"),
+		                                   BW_P_STRING(BW_CONTEXT_PATH, path),
+		                                   BW_P_STRING(BW_CONTEXT_SELECT, "own"),
+		                                   BW_P_STRING(BW_SERVLET_PATTERN, "/gen/*"),
+		                                   BW_P_STRING(BW_FILTER_PATTERN, "/*") };
+	static struct object           single;
+	const struct bw_service_object object = { .self = &single };
+
+	return bw_register_as(self, as, 3, &object, props, 5, NULL);
+}
+
 static int start(struct bw_bundle *self)
 {
 	char           path[64], pattern[80], context[64], engine[64], rank[64], auth[64];
@@ -163,6 +189,8 @@ static int start(struct bw_bundle *self)
 
 	if (is("start", "crash") && applies())
 		crash();
+	if (word("one", path)[0])
+		return register_one(self, path);
 	word("path", path);
 	snprintf(pattern, sizeof(pattern), "%s/*", path[0] ? path : "/gen");
 	props[0] = (struct bw_prop)BW_P_STRING(BW_SERVLET_PATTERN, pattern);

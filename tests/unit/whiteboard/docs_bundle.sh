@@ -28,6 +28,8 @@ example hello.c
 build hello "$work/hello.c"
 example watch.c
 build watch "$work/watch.c"
+example both.c
+build both "$work/both.c"
 example upload.c
 build upload "$work/upload.c"
 

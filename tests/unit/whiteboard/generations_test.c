@@ -669,6 +669,39 @@ Test(generations, a_worker_is_told_what_is_installed)
 	end();
 }
 
+/* One service that is a context, a servlet and a filter: made ready, exchanged and stood in for as a whole. */
+Test(generations, one_service_that_is_several_things)
+{
+	struct conf_list  none = { NULL, 0 };
+	struct buf        footprint;
+	struct bundle_row row = { .name = "test.generation",
+		                  .generation = 70,
+		                  .state = BUNDLE_REFUSED };
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1 one=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "11");
+	run(BUNDLE_UPDATE, "n=2 one=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "22");
+	buf_init(&footprint);
+	cr_assert(bundles_footprint("test.generation", &footprint));
+	buf_append(&footprint, "", 1);
+	run(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, ask("/c/gen"), 503));
+	cr_assert(eq(int, ask("/c/other"), 404));
+	cr_assert(eq(sz, count_stand_ins(), 2));
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(int, ask("/c/gen"), 404));
+	row.footprint = (const char *)buf_data(&footprint);
+	bundles_load(&none, &(struct bundle_list){ &row, 1 });
+	cr_assert(eq(int, ask("/c/gen"), 503));
+	cr_assert(eq(sz, count_stand_ins(), 2));
+	run(BUNDLE_UPDATE, "n=3 one=/c");
+	cr_assert_str_eq(body_of("/c/gen"), "33");
+	buf_done(&footprint);
+	end();
+}
+
 /* After an upgrade, say, that changed the ABI: what was installed cannot be started any more. */
 Test(generations, what_cannot_be_started_is_stood_in_for)
 {

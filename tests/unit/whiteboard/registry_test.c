@@ -104,6 +104,31 @@ Test(registry, refuses_what_cannot_be_a_service)
 	registry_free(r);
 }
 
+Test(registry, each_interface_has_its_table)
+{
+	struct registry          *r = registry_new();
+	static const int          one, other;
+	const struct bw_interface as[] = {
+		{ BW_SERVLET, &one }, { BW_FILTER, &other }, { BW_FILTER, NULL }, { NULL, &one }
+	};
+	struct bw_service_object untyped = { .type = NULL };
+	struct bw_service       *s = NULL;
+
+	cr_assert(eq(int, registry_register_as(r, NULL, as, 0, &untyped, NULL, 0, &s), BW_EINVAL));
+	cr_assert(eq(int, registry_register_as(r, NULL, as, 3, &untyped, NULL, 0, &s), BW_EINVAL));
+	cr_assert(eq(int, registry_register_as(r, NULL, as + 3, 1, &untyped, NULL, 0, &s),
+	             BW_EINVAL));
+	cr_assert(
+		eq(int, registry_register_as(r, NULL, NULL, 1, &untyped, NULL, 0, &s), BW_EINVAL));
+	cr_assert(eq(int, registry_register_as(r, NULL, as, 1, NULL, NULL, 0, &s), BW_EINVAL));
+	cr_assert(s == NULL);
+	cr_assert(eq(int, registry_register_as(r, NULL, as, 2, &untyped, NULL, 0, &s), BW_OK));
+	cr_assert(service_type(s, BW_SERVLET) == &one);
+	cr_assert(service_type(s, BW_FILTER) == &other);
+	cr_assert(service_type(s, BW_PREPROCESSOR) == NULL);
+	registry_free(r);
+}
+
 Test(registry, a_late_listener_is_told_what_is_there)
 {
 	struct registry   *r = registry_new();

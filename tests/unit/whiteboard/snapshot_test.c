@@ -462,3 +462,23 @@ Test(snapshot, a_type_that_cannot_be_used_fails)
 	cr_assert(eq(sz, snapshot_current()->n_bindings, 1));
 	end();
 }
+
+Test(snapshot, listeners_of_one_object_share_a_table)
+{
+	static const struct bw_listener a = { .size = sizeof(a) }, b = { .size = sizeof(b) };
+	const struct bw_interface       two[] = { { BW_REQUEST_LISTENER, &a },
+		                                  { BW_SESSION_LISTENER, &b } };
+	const struct bw_interface       same[] = { { BW_REQUEST_LISTENER, &a },
+		                                   { BW_SESSION_LISTENER, &a } };
+	const struct bw_prop            props[] = { BW_P_BOOL(BW_LISTENER, true) };
+	struct bw_service_object        o = { .self = NULL };
+
+	begin();
+	registry_register_as(registry, NULL, two, 2, &o, props, 1, NULL);
+	cr_assert(eq(sz, snapshot_current()->n_failures, 1));
+	cr_assert(eq(int, snapshot_current()->failures[0].code, FAILURE_VALIDATION));
+	registry_register_as(registry, NULL, same, 2, &o, props, 1, NULL);
+	cr_assert(eq(sz, snapshot_current()->n_failures, 1));
+	cr_assert(eq(sz, snapshot_current()->n_bindings, 1));
+	end();
+}
