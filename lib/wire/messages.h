@@ -18,7 +18,7 @@
 #include <boardwalk/types.h>
 #include <wire/boardwalk.pb-c.h>
 
-#define WIRE_VERSION   1
+#define WIRE_VERSION   2
 #define WIRE_HEADER    36u
 #define WIRE_FRAME_MAX 262144u
 #define WIRE_IDS       128u /* ids are below; sets of ids are 128 bits */
@@ -80,6 +80,8 @@ union wire_any {
 	Bw__Wire__HandleClose           handle_close;
 	Bw__Wire__ResourceFound         resource_found;
 	Bw__Wire__ResourcePage          resource_page;
+	Bw__Wire__ResourceCommit        resource_commit;
+	Bw__Wire__Committed             committed;
 	Bw__Wire__SessionLoad           session_load;
 	Bw__Wire__SessionCreate         session_create;
 	Bw__Wire__SessionSet            session_set;

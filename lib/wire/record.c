@@ -6,49 +6,12 @@
  * size, every NUL and the order of the properties have been looked at once.
  * Tests: tests/unit/wire/record_test.c, fuzz/record_get. */
 #include <wire/record.h>
-#include <wire/octets.h>
+#include <wire/cursor.h>
 
 #define RECORD_FIXED  24u
-#define STR_OVERHEAD  5u /* u32 size and the NUL */
 #define PROP_OVERHEAD 4u /* u32 size */
 
 /* ---- checking ---- */
-
-struct cursor {
-	const uint8_t *p;
-	size_t         at, end;
-};
-
-static bool take(struct cursor *c, size_t n, const uint8_t **ret)
-{
-	if (c->end - c->at < n)
-		return false;
-	*ret = c->p + c->at;
-	c->at += n;
-	return true;
-}
-
-static bool take_str(struct cursor *c, struct bw_str *ret)
-{
-	const uint8_t *p;
-	uint32_t       n;
-
-	if (!take(c, 4, &p))
-		return false;
-	n = get_u32(p);
-	if (!take(c, (size_t)n + 1, &p) || p[n] != '\0')
-		return false;
-	*ret = (struct bw_str){ (const char *)p, n };
-	return true;
-}
-
-static int compare(struct bw_str a, struct bw_str b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-	int    diff = n > 0 ? memcmp(a.p, b.p, n) : 0;
-
-	return diff ? diff : (a.n > b.n) - (a.n < b.n);
-}
 
 /* One property, exactly as long as it says; its name goes to *ret_name. */
 static bool check_prop(struct cursor *c, struct bw_str *ret_name)
@@ -78,7 +41,7 @@ static bool check_props(struct cursor *c, unsigned n)
 	struct bw_str name, before = BW_STR("");
 
 	for (unsigned i = 0; i < n; i++) {
-		if (!check_prop(c, &name) || name.n == 0 || compare(before, name) >= 0)
+		if (!check_prop(c, &name) || name.n == 0 || str_compare(before, name) >= 0)
 			return false;
 		before = name;
 	}
@@ -125,11 +88,6 @@ int record_get(const uint8_t *p, size_t n, struct record *ret)
 
 /* ---- walking: sizes have been checked ---- */
 
-static struct bw_str str_at(const uint8_t *p)
-{
-	return (struct bw_str){ (const char *)p + 4, get_u32(p) };
-}
-
 /* The i-th of a run of strings. */
 static struct bw_str nth_str(const uint8_t *p, unsigned i)
 {
@@ -160,7 +118,7 @@ bool record_prop(const struct record *r, struct bw_str name, struct record_prop 
 	const uint8_t *p = r->p + r->props_at;
 
 	for (unsigned i = 0; i < r->n_props; i++) {
-		int diff = compare(str_at(p + PROP_OVERHEAD), name);
+		int diff = str_compare(str_at(p + PROP_OVERHEAD), name);
 
 		if (diff == 0)
 			prop_at(r, p, ret);
@@ -189,17 +147,6 @@ struct bw_str record_value(const struct record *r, const struct record_prop *pro
 }
 
 /* ---- building ---- */
-
-static void append_str(struct buf *out, struct bw_str s)
-{
-	uint8_t *p = buf_reserve(out, STR_OVERHEAD + s.n);
-
-	put_u32(p, (uint32_t)s.n);
-	if (s.n > 0)
-		memcpy(p + 4, s.p, s.n);
-	p[4 + s.n] = '\0';
-	buf_commit(out, STR_OVERHEAD + s.n);
-}
 
 /* Raises a 16-bit counter; false when it is full. A record with so many parts is larger than a
  * frame in any case, so what is left out here never goes to anybody: sending fails as too big. */

@@ -71,6 +71,17 @@ static Bw__Wire__ResourcePage sample_resource_page = {
 	.count = 2,
 	.records = SAMPLE_BYTES("two records"),
 };
+static Bw__Wire__ResourceCommit sample_resource_commit = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resource_commit__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 1ull << 40,
+	.changes = SAMPLE_BYTES("not a list of changes, but that is not looked at here"),
+};
+static Bw__Wire__Committed sample_committed = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__committed__descriptor),
+	.changed = 10000,
+};
 static Bw__Wire__SessionLoad sample_session_load = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_load__descriptor),
 	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
@@ -167,6 +178,8 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_handle_close.base,
 		&sample_resource_found.base,
 		&sample_resource_page.base,
+		&sample_resource_commit.base,
+		&sample_committed.base,
 		&sample_session_load.base,
 		&sample_session_create.base,
 		&sample_session_set.base,
