@@ -56,7 +56,6 @@ _Static_assert(1u << DECISION_BITS == N_DECISIONS, "the index of a decision");
 
 #define WRITE_PROPERTIES (ACL_ADD_PROPERTIES | ACL_ALTER_PROPERTIES | ACL_REMOVE_PROPERTIES)
 #define WRITE            (WRITE_PROPERTIES | ACL_ADD_CHILDREN | ACL_REMOVE_CHILDREN | ACL_REMOVE_NODE)
-#define NODE_TYPES       (1ull << 8)
 
 static const struct {
 	const char *name;
@@ -70,23 +69,23 @@ static const struct {
 	{ "jcr:addChildNodes", ACL_ADD_CHILDREN },
 	{ "jcr:removeChildNodes", ACL_REMOVE_CHILDREN },
 	{ "jcr:removeNode", ACL_REMOVE_NODE },
-	{ "jcr:nodeTypeManagement", NODE_TYPES },
-	{ "jcr:readAccessControl", 1ull << 9 },
-	{ "jcr:modifyAccessControl", 1ull << 10 },
-	{ "jcr:versionManagement", 1ull << 11 },
-	{ "jcr:lockManagement", 1ull << 12 },
-	{ "jcr:lifecycleManagement", 1ull << 13 },
-	{ "jcr:retentionManagement", 1ull << 14 },
-	{ "rep:userManagement", 1ull << 15 },
-	{ "rep:indexDefinitionManagement", 1ull << 16 },
-	{ "jcr:workspaceManagement", 1ull << 17 },
-	{ "jcr:nodeTypeDefinitionManagement", 1ull << 18 },
-	{ "jcr:namespaceManagement", 1ull << 19 },
-	{ "rep:privilegeManagement", 1ull << 20 },
+	{ "jcr:nodeTypeManagement", ACL_NODE_TYPES },
+	{ "jcr:readAccessControl", ACL_READ_ACL },
+	{ "jcr:modifyAccessControl", ACL_MODIFY_ACL },
+	{ "jcr:versionManagement", ACL_VERSIONS },
+	{ "jcr:lockManagement", ACL_LOCKS },
+	{ "jcr:lifecycleManagement", ACL_LIFECYCLE },
+	{ "jcr:retentionManagement", ACL_RETENTION },
+	{ "rep:userManagement", ACL_USERS },
+	{ "rep:indexDefinitionManagement", ACL_INDEXES },
+	{ "jcr:workspaceManagement", ACL_WORKSPACES },
+	{ "jcr:nodeTypeDefinitionManagement", ACL_DEFINE_TYPES },
+	{ "jcr:namespaceManagement", ACL_NAMESPACES },
+	{ "rep:privilegeManagement", ACL_PRIVILEGES },
 	{ "jcr:read", ACL_READ },
 	{ "jcr:modifyProperties", WRITE_PROPERTIES },
 	{ "jcr:write", WRITE },
-	{ "rep:write", WRITE | NODE_TYPES },
+	{ "rep:write", WRITE | ACL_NODE_TYPES },
 	{ "jcr:all", ACL_ALL },
 };
 
@@ -175,6 +174,11 @@ const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path)
 	return s;
 }
 
+const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path)
+{
+	return find(acl, path);
+}
+
 const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct acl_scope *parent,
                                            struct bw_str path)
 {
@@ -222,6 +226,8 @@ void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *e
 {
 	struct acl_scope *s = acl->n_scopes > 0 ? acl->loading[acl->n_scopes - 1] : NULL;
 
+	if (path.n == 0 && entry->restriction != NULL)
+		return; /* no restriction ever holds where there is no item */
 	if (s == NULL || s->path_n != path.n || memcmp(s->path, path.p, path.n) != 0)
 		s = add_scope(acl, path);
 	if (acl->n_entries == acl->cap_entries) {
@@ -287,21 +293,30 @@ static struct bw_str path_of(const struct acl_scope *scope)
 	return (struct bw_str){ scope->path, scope->path_n };
 }
 
-/* All entries of one class, users or groups. */
+/* A node's entries of one class, users or groups. */
+static void walk_list(struct verdict *v, const struct acl_scope *scope, struct bw_str node,
+                      const struct principals *who, const struct acl_item *item, bool groups)
+{
+	for (uint32_t i = scope->n; i-- > 0;) {
+		const struct acl_entry *e = &scope->acl->entries[scope->first + i];
+		bool                    group;
+
+		if (principals_has(who, e->principal, &group) && group == groups &&
+		    (e->restriction == NULL || restriction_holds(e->restriction, node, item)))
+			apply(v, e);
+	}
+}
+
+static bool is_decided(const struct verdict *v)
+{
+	return (v->allowed | v->denied) == ACL_ALL;
+}
+
 static void walk(struct verdict *v, const struct acl_scope *scope, const struct principals *who,
                  const struct acl_item *item, bool groups)
 {
-	for (; scope != NULL && (v->allowed | v->denied) != ACL_ALL; scope = scope->above) {
-		for (uint32_t i = scope->n; i-- > 0;) {
-			const struct acl_entry *e = &scope->acl->entries[scope->first + i];
-			bool                    group;
-
-			if (principals_has(who, e->principal, &group) && group == groups &&
-			    (e->restriction == NULL ||
-			     restriction_holds(e->restriction, path_of(scope), item)))
-				apply(v, e);
-		}
-	}
+	for (; scope != NULL && !is_decided(v); scope = scope->above)
+		walk_list(v, scope, path_of(scope), who, item, groups);
 }
 
 bool acl_is_restricted(const struct acl_scope *scope)
@@ -318,6 +333,21 @@ uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *wh
 		return ACL_ALL;
 	walk(&v, scope, who, item, false);
 	walk(&v, scope, who, item, true);
+	return v.allowed;
+}
+
+uint64_t acl_evaluate_levels(const struct acl_level *levels, unsigned n,
+                             const struct principals *who, const struct acl_item *item)
+{
+	struct verdict v = { 0, 0 };
+
+	if (who->admin)
+		return ACL_ALL;
+	for (unsigned class = 0; class < 2; class ++)
+		for (unsigned i = 0; i < n && !is_decided(&v); i++)
+			if (levels[i].scope != NULL)
+				walk_list(&v, levels[i].scope, levels[i].node, who, item,
+				          class == 1);
 	return v.allowed;
 }
 

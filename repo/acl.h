@@ -18,6 +18,19 @@
 #define ACL_ADD_CHILDREN      (1ull << 5)
 #define ACL_REMOVE_CHILDREN   (1ull << 6)
 #define ACL_REMOVE_NODE       (1ull << 7)
+#define ACL_NODE_TYPES        (1ull << 8)
+#define ACL_READ_ACL          (1ull << 9)
+#define ACL_MODIFY_ACL        (1ull << 10)
+#define ACL_VERSIONS          (1ull << 11)
+#define ACL_LOCKS             (1ull << 12)
+#define ACL_LIFECYCLE         (1ull << 13)
+#define ACL_RETENTION         (1ull << 14)
+#define ACL_USERS             (1ull << 15)
+#define ACL_INDEXES           (1ull << 16)
+#define ACL_WORKSPACES        (1ull << 17) /* from here on: of the whole repository */
+#define ACL_DEFINE_TYPES      (1ull << 18)
+#define ACL_NAMESPACES        (1ull << 19)
+#define ACL_PRIVILEGES        (1ull << 20)
 #define ACL_READ              (ACL_READ_NODES | ACL_READ_PROPERTIES)
 #define ACL_ALL               UINT64_MAX /* jcr:all: also the bits that no privilege has yet */
 
@@ -37,8 +50,9 @@ uint64_t acl_privilege(struct bw_str name);
 struct acl *acl_new(void);
 void        acl_free(struct acl *acl);
 
-/* Replaces all entries: begin, then add in the order of (path, position), then end. generation: of
- * the snapshot that they were read in. Scopes and decisions from before are gone. */
+/* Replaces all entries: begin, then add in the order of (path, position), then end. The empty path is
+ * that of the repository's own list, which nothing inherits. generation: of the snapshot that they
+ * were read in. Scopes and decisions from before are gone. */
 void acl_load_begin(struct acl *acl);
 /* Where the restrictions of the entries being loaded live; emptied by the next acl_load_begin. */
 struct arena *acl_arena(struct acl *acl);
@@ -53,6 +67,8 @@ const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path);
 /* The same for a child of a node whose scope is known. */
 const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct acl_scope *parent,
                                            struct bw_str path);
+/* The entries of that very path; NULL: it has none. The empty path: the repository's. */
+const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path);
 /* Whether an entry that bears on it has a restriction. scope may be NULL. */
 bool acl_is_restricted(const struct acl_scope *scope);
 /* All bits that the set has there. scope: NULL, or one that is not restricted. */
@@ -61,3 +77,13 @@ uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struc
  * acl.c. item may be NULL if the scope is not restricted. */
 uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
                       const struct acl_item *item);
+
+/* A node on the way from an item to the root: its entries (NULL: none), and its path as the entries'
+ * restrictions are to see it. */
+struct acl_level {
+	const struct acl_scope *scope;
+	struct bw_str           node;
+};
+/* As acl_evaluate, over levels from the item's node upward instead of a scope and those above. */
+uint64_t acl_evaluate_levels(const struct acl_level *levels, unsigned n,
+                             const struct principals *who, const struct acl_item *item);
