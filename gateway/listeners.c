@@ -1,8 +1,9 @@
 /* listeners.c - the public sockets, the management socket and the operator's.
  *
  * One public socket per worker, bound to the same address with SO_REUSEPORT. They stay open in the
- * parent as long as it lives: closing one would reset the connections that wait in its queue, so a dead
- * worker's clients are served by its successor from the same socket.
+ * parent and in every worker as long as they live: closing one would reset the connections that wait in its
+ * queue. So a dead worker's clients are served from the same socket, by the others until its successor is
+ * up (control/porter.h).
  *
  * Owns: the descriptors, until listeners_close. Runs in: the parent, at start. Fails with: fatal.
  * Tests: tests/system. */

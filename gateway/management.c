@@ -104,13 +104,22 @@ static void make_probe(struct bw_req *req)
 		loop_timer_link(&state.wake, 0);
 }
 
+/* Who has crashed is no reason to send clients elsewhere: the others accept in its place. At the first
+ * start everybody is waited for. */
+static bool is_away(const struct shared_worker *w)
+{
+	return !atomic_load_explicit(&w->ready, memory_order_relaxed) &&
+	       (atomic_load_explicit(&w->accepting, memory_order_relaxed) ||
+	        !atomic_load_explicit(&w->started, memory_order_relaxed));
+}
+
 /* The probe speaks for this worker; the others say for themselves that both peers have greeted. */
 static const char *who_is_away(void)
 {
 	if (state.away != NULL)
 		return state.away;
 	for (uint32_t i = 0; i < state.shared->n_workers; i++)
-		if (!atomic_load_explicit(&state.shared->worker[i].ready, memory_order_relaxed))
+		if (is_away(&state.shared->worker[i]))
 			return "a worker is not connected yet";
 	return NULL;
 }

@@ -7,14 +7,16 @@
  *       ^                | ends                                          |
  *       +----------------+-----------------------------------------------+
  *
- * A worker that hangs would go on collecting clients from its own socket; SIGABRT has it name the
- * fiber and the servlet (fiber_report_crashes), SIGKILL makes sure.
+ * A worker that hangs goes on collecting clients from its own socket, from which the others accept soon
+ * (control/porter.h); SIGABRT has it name the fiber and the servlet (fiber_report_crashes), SIGKILL
+ * makes sure.
  *
  * Owns: the worker processes. Runs in: the parent. Fails with: exit status 1 if a worker cannot
  * even start. Tests: tests/system. */
 #include "parent.h"
 
 #include "control/control.h"
+#include "control/porter.h"
 #include "bundle/crashes.h"
 #include "listeners.h"
 #include "settings.h"
@@ -38,6 +40,7 @@
 #define LOOK_US        1000000u
 #define HANG_US        5000000u
 #define KILL_US        1000000u
+#define STUCK_US       1000000u   /* until others accept in its place */
 #define LEFT_US        10000u     /* until a worker that was asked to leave has done so, maybe */
 #define LEAVE_US       120000000u /* for its requests to end then */
 #define HURRY_US       10000000u
@@ -53,6 +56,7 @@ struct child {
 	pid_t    leaving;    /* the predecessor, which ends its requests; 0: none */
 	uint64_t leaving_us; /* when it is told to end, the next time */
 	unsigned told;       /* how often it was */
+	bool     served;     /* the last one was accepting when it ended */
 	uint64_t backoff_us; /* before the next start */
 };
 
@@ -63,6 +67,7 @@ struct parent {
 	struct child                  *children;
 	struct crew                   *crew;
 	struct changes                *changes;
+	struct porter                 *porter;
 	struct control                *control;
 	struct pollfd                 *fds; /* signals, workers, control */
 	int                            signal_fd;
@@ -72,7 +77,7 @@ struct parent {
 	int status;
 };
 
-/* In the child: only its own sockets stay open, and signals are its own business. What is installed
+/* In the child: only the public sockets and its own stay open, and signals are its own business. What is installed
  * it knows by the memory it has from us. */
 __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t index, pid_t parent,
                                                     int orders_fd)
@@ -82,7 +87,7 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 	struct worker w = { .settings = p->settings,
 		            .shared = p->shared,
 		            .index = index,
-		            .public_fd = p->listeners->public_fds[index],
+		            .public_fds = p->listeners->public_fds,
 		            .management_fd = p->listeners->management_fd,
 		            .orders_fd = orders_fd,
 		            .bundles = &bundles,
@@ -90,11 +95,9 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 		            .parent = parent };
 	int           status;
 
-	for (uint32_t i = 0; i < p->listeners->n; i++)
-		if (i != index)
-			close(p->listeners->public_fds[i]);
 	close(p->signal_fd);
 	control_free(p->control);
+	porter_free(p->porter);
 	crew_free(p->crew);
 	sigprocmask(SIG_SETMASK, &p->inherited, NULL);
 	free(p->children);
@@ -118,6 +121,7 @@ static void start(struct parent *p, uint32_t index)
 	/* The counters go on; what is open died with the predecessor. */
 	atomic_store(&s->in_requests, 0);
 	atomic_store(&s->ready, 0);
+	atomic_store(&s->accepting, 0);
 	atomic_store(&s->connections_open, 0);
 	atomic_store(&s->handles_open, 0);
 	atomic_store(&s->wants_successor, 0);
@@ -129,6 +133,7 @@ static void start(struct parent *p, uint32_t index)
 		become_worker(p, index, parent, orders_fd);
 	close(orders_fd);
 	crew_started(p->crew, index, pid);
+	porter_started(p->porter, index);
 	c->pid = pid;
 	c->started_us = clock_mono_us();
 	c->aborted_us = 0;
@@ -160,10 +165,13 @@ static void on_end(struct parent *p, uint32_t index, int status)
 	log_printf(status == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 0, "worker %u (pid %d) %s",
 	           index, (int)c->pid, how);
 	c->pid = 0;
+	c->served = porter_is_open(p->porter, index);
+	atomic_store(&s->accepting, 0); /* the others do, from now on */
 	blamed = crashes_note(s, index, &generation, how, sizeof(how));
 	if (blamed)
 		inventory_crash(changes_inventory(p->changes), generation, how);
 	crew_ended(p->crew, index, c->retired && status == 0 ? NULL : how);
+	porter_ended(p->porter, index);
 	if (p->mode != RUN)
 		return;
 	/* What a bundle does in its start is no reason to give up: it will be refused. */
@@ -257,7 +265,10 @@ static void look(struct parent *p, uint32_t index, uint64_t now_us)
 	}
 	if (turn_us < c->started_us) /* of its predecessor */
 		turn_us = c->started_us;
-	if (atomic_load(&s->in_requests) > 0 && now_us > turn_us + HANG_US) {
+	if (atomic_load(&s->in_requests) == 0)
+		turn_us = now_us;
+	porter_stuck(p->porter, index, now_us > turn_us + STUCK_US);
+	if (now_us > turn_us + HANG_US) {
 		log_error(0, "worker %u (pid %d) has not turned its loop for %llu ms: aborting it",
 		          index, (int)c->pid, (unsigned long long)((now_us - turn_us) / 1000));
 		abort_child(c, now_us);
@@ -296,7 +307,9 @@ static void take_place(struct parent *p, uint32_t index, uint64_t now_us)
 {
 	struct child *c = &p->children[index];
 
+	c->served = true;
 	crew_ended(p->crew, index, NULL);
+	porter_ended(p->porter, index);
 	c->leaving = c->pid;
 	c->leaving_us = now_us + LEAVE_US;
 	c->told = 0;
@@ -315,6 +328,13 @@ static void hurry(struct child *c, uint64_t now_us)
 	c->leaving_us = now_us + HURRY_US;
 }
 
+/* The wait before a start is for those who crash as soon as they run. It is not for their clients: a worker
+ * that served gets its successor at once if nobody else accepts in its place. */
+static bool is_due(const struct parent *p, const struct child *c, uint64_t now_us)
+{
+	return c->due_us <= now_us || (c->served && !porter_is_any_open(p->porter));
+}
+
 /* Returns how long nothing else is to be done, at most wait_us. */
 static uint64_t tend_child(struct parent *p, uint32_t index, uint64_t now_us, uint64_t wait_us)
 {
@@ -330,7 +350,7 @@ static uint64_t tend_child(struct parent *p, uint32_t index, uint64_t now_us, ui
 	}
 	if (p->mode != RUN || changes_hold_starts(p->changes))
 		return wait_us;
-	if (c->due_us <= now_us)
+	if (is_due(p, c, now_us))
 		start(p, index);
 	else if (c->due_us - now_us < wait_us)
 		return c->due_us - now_us;
@@ -408,14 +428,26 @@ static void open_signals(struct parent *p)
 		fatal("signalfd");
 }
 
+static void on_news(void *arg, uint32_t worker, const char *words, size_t n)
+{
+	struct parent *p = arg;
+
+	(void)n;
+	if (strcmp(words, "up") == 0)
+		porter_up(p->porter, worker);
+}
+
 static void parent_init(struct parent *p)
 {
 	const struct changes_hooks hooks = { abort_worker, p };
+	const struct porter_hooks  porter_hooks = { abort_worker, p };
 	uint32_t                   n = p->listeners->n;
 
 	p->children = xcalloc(n, sizeof(struct child));
 	p->fds = xcalloc(1 + n + 1 + CONTROL_MAX_CLIENTS, sizeof(struct pollfd));
 	p->crew = crew_new(n);
+	crew_on_news(p->crew, on_news, p);
+	p->porter = porter_new(p->crew, &porter_hooks);
 	p->changes = changes_new(p->crew, p->settings->store, &hooks);
 	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, p->owner);
 	open_signals(p);
@@ -425,6 +457,7 @@ static void parent_done(struct parent *p)
 {
 	control_free(p->control);
 	changes_free(p->changes);
+	porter_free(p->porter);
 	crew_free(p->crew);
 	close(p->signal_fd);
 	free(p->fds);

@@ -25,10 +25,11 @@ struct shared_limit {
 
 /* On pages of its own: shared_leave. */
 struct shared_worker {
-	_Alignas(4096) _Atomic uint64_t turn_us;   /* monotonic time of the last turn of the loop */
-	_Atomic uint32_t   in_requests;            /* requests being served */
-	_Atomic uint32_t   ready;                  /* auth and repo have greeted */
-	_Atomic uint32_t   started;                /* it got as far as serving, once */
+	_Alignas(4096) _Atomic uint64_t turn_us; /* monotonic time of the last turn of the loop */
+	_Atomic uint32_t   in_requests;          /* requests being served */
+	_Atomic uint32_t   ready;                /* auth and repo have greeted */
+	_Atomic uint32_t   started;              /* it got as far as serving, once */
+	_Atomic uint32_t   accepting;            /* from its public socket; cleared by the parent */
 	_Atomic uint64_t   requests, responses[6]; /* by class: [2] = 2xx ... */
 	_Atomic uint64_t   connections, connections_open;
 	_Atomic uint64_t   aborted;      /* client gone or late */

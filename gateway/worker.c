@@ -9,6 +9,7 @@
 #include "peers/ask.h"
 #include "bundle/bundles.h"
 #include "console.h"
+#include "control/doors.h"
 #include "control/obey.h"
 #include "bundle/crash_limits.h"
 #include "engine/engine.h"
@@ -190,7 +191,7 @@ int worker_run(const struct worker *w)
 	fiber_pool_init(s->max_requests + 16);
 	http_init(&(struct http_config){ .settings = s,
 	                                 .shared = counters,
-	                                 .public_fd = w->public_fd,
+	                                 .public_fd = -1, /* control/doors.c */
 	                                 .management_fd = w->management_fd,
 	                                 .serve = serve });
 	signals = loop_fd_watch(signal_fd, on_signal, &signal_fd);
@@ -217,6 +218,7 @@ int worker_run(const struct worker *w)
 	bundles_on_work(on_bundle_work);
 	bundles_load(&s->bundles, w->bundles);
 	obey_init(w->orders_fd);
+	doors_init(w->public_fds, w->shared->n_workers, w->index, counters);
 	filter_calls();
 	atomic_store(&counters->started, 1);
 
@@ -227,6 +229,7 @@ int worker_run(const struct worker *w)
 		log_stop();
 		return 0;
 	}
+	doors_done();
 	obey_done();
 	bundles_stop();
 	sessions_done();

@@ -10,8 +10,9 @@ struct shared;
 struct worker {
 	const struct gateway_settings *settings;
 	struct shared                 *shared;
-	uint32_t                       index; /* in shared */
-	int                            public_fd, management_fd;
+	uint32_t                       index;      /* in shared */
+	const int                     *public_fds; /* of all workers */
+	int                            management_fd;
 	int                            orders_fd; /* taken; the parent's orders (control/obey.h) */
 	const struct bundle_list      *bundles; /* that are installed, besides the settings' own */
 	uid_t                          owner;   /* of bundles, besides root and ourselves */

@@ -5,13 +5,16 @@
  *
  * An order's text is a list of words, each with its NUL; status is 0. An answer carries the order's
  * call number, and says CHANNEL_OK with what was asked for, or CHANNEL_FAILED with a reason. Nobody
- * blocks: what cannot be written waits in a buffer. */
+ * blocks: what cannot be written waits in a buffer. What a worker says without being asked is a list of
+ * words under the call number CHANNEL_NEWS. */
 #pragma once
 #include <base/buf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define CHANNEL_MAX (16u << 20) /* octets of a text: a picture of ten thousand servlets */
+
+#define CHANNEL_NEWS 0u
 
 enum channel_status { CHANNEL_OK, CHANNEL_FAILED };
 

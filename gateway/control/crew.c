@@ -32,6 +32,8 @@ struct crew {
 	uint32_t       n, last_call;
 	struct round  *rounds; /* that have been begun and not ended */
 	struct member *members;
+	crew_news_cb   on_news;
+	void          *news_arg;
 };
 
 struct crew *crew_new(uint32_t n_workers)
@@ -91,6 +93,12 @@ void crew_started(struct crew *c, uint32_t worker, pid_t pid)
 	c->members[worker].pid = pid;
 }
 
+void crew_on_news(struct crew *c, crew_news_cb fn, void *arg)
+{
+	c->on_news = fn;
+	c->news_arg = arg;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 static void unlink_round(struct crew *c, const struct round *r)
@@ -104,7 +112,9 @@ static void unlink_round(struct crew *c, const struct round *r)
 
 void crew_begin(struct crew *c, struct round *r, uint32_t limit_ms)
 {
-	r->call = ++c->last_call;
+	if (++c->last_call == CHANNEL_NEWS)
+		c->last_call++;
+	r->call = c->last_call;
 	r->open = 1; /* the asker itself, until crew_asked */
 	r->due_us = clock_mono_us() + (uint64_t)limit_ms * 1000;
 	r->next = c->rounds;
@@ -184,6 +194,11 @@ static void on_frame(struct crew *c, uint32_t worker, const struct channel_frame
 		                       .text = frame->text,
 		                       .n = frame->n };
 
+	if (frame->call == CHANNEL_NEWS) {
+		if (c->on_news != NULL && frame->n > 0 && frame->text[frame->n - 1] == '\0')
+			c->on_news(c->news_arg, worker, frame->text, frame->n);
+		return;
+	}
 	while (*p != NULL && (*p)->call != frame->call)
 		p = &(*p)->next;
 	if (*p != NULL)

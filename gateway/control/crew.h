@@ -46,6 +46,11 @@ void crew_ended(struct crew *c, uint32_t worker, const char *how);
 /* 0: it does not run. */
 pid_t crew_pid(const struct crew *c, uint32_t worker);
 
+/* What workers say without being asked: words, each with its NUL, borrowed for the call. The last one said
+ * is heard of before the worker's end. */
+typedef void (*crew_news_cb)(void *arg, uint32_t worker, const char *words, size_t n);
+void crew_on_news(struct crew *c, crew_news_cb fn, void *arg);
+
 /* Begins a round that is over when everybody asked has answered, after limit_ms at the latest. */
 void crew_begin(struct crew *c, struct round *r, uint32_t limit_ms);
 /* Asks one worker that runs. words: each with its NUL. */

@@ -8,6 +8,7 @@
 
 #include "bundle/bundles.h"
 #include "control/channel.h"
+#include "control/doors.h"
 #include "http/loop.h"
 #include "whiteboard/inspect.h"
 
@@ -92,6 +93,19 @@ static bool footprint(const char *const *words, size_t n, struct buf *out)
 	return false;
 }
 
+/* ---- the public sockets ------------------------------------------------------------------------- */
+
+static bool accept_from(const char *const *words, size_t n, struct buf *out)
+{
+	(void)n;
+	if (doors_set(words[1])) {
+		buf_append(out, "null", 4);
+		return true;
+	}
+	buf_printf(out, "knows no such sockets");
+	return false;
+}
+
 /* ---- looking inside ----------------------------------------------------------------------------- */
 
 static bool whiteboard(const char *const *words, size_t n, struct buf *out)
@@ -119,13 +133,10 @@ static const struct row {
 	size_t      min_words, max_words; /* without the verb */
 	bool (*serve)(const char *const *words, size_t n, struct buf *out);
 } rows[] = {
-	{ "bundle.prepare", 3, 4, prepare },
-	{ "bundle.publish", 1, 1, publish },
-	{ "bundle.drop", 1, 1, drop },
-	{ "bundle.list", 0, 0, list },
-	{ "bundle.footprint", 1, 1, footprint },
-	{ "whiteboard", 0, 0, whiteboard },
-	{ "route", 2, 2, route },
+	{ "bundle.prepare", 3, 4, prepare },     { "bundle.publish", 1, 1, publish },
+	{ "bundle.drop", 1, 1, drop },           { "bundle.list", 0, 0, list },
+	{ "bundle.footprint", 1, 1, footprint }, { "accept", 1, 1, accept_from },
+	{ "whiteboard", 0, 0, whiteboard },      { "route", 2, 2, route },
 };
 
 static bool serve(const char *const *words, size_t n, struct buf *out)
@@ -204,6 +215,12 @@ void obey_init(int fd)
 {
 	channel_open(&channel, fd);
 	watch = loop_fd_watch(fd, on_readable, NULL);
+}
+
+void obey_tell(const char *words, size_t n)
+{
+	channel_put(&channel, CHANNEL_NEWS, CHANNEL_OK, words, n);
+	send_what_fits();
 }
 
 void obey_done(void)

@@ -30,11 +30,12 @@
 #define USER_TIMEOUT_MS 30000
 #define LINGER_MS       2000
 #define LINGER_MAX      256
-#define MAX_LISTENERS   2
 
 struct listener {
-	h2o_socket_t *sock;
-	bool          management;
+	struct listener *next;
+	h2o_socket_t    *sock; /* over a dup */
+	int              fd;   /* by which it is known; the caller's */
+	bool             management;
 };
 
 /* A connection whose response is out and whose client may not have noticed. */
@@ -48,8 +49,7 @@ struct lingering {
 static struct {
 	struct conn       all; /* head of the ring */
 	size_t            n;
-	struct listener   listeners[MAX_LISTENERS];
-	size_t            n_listeners;
+	struct listener  *listeners;
 	bool              accepting;
 	struct loop_timer sweep;
 	struct lingering *lingering;
@@ -201,8 +201,8 @@ static void on_accept(h2o_socket_t *sock, const char *err)
 
 static void listeners_read(bool yes)
 {
-	for (size_t i = 0; i < conns.n_listeners; i++) {
-		h2o_socket_t *s = conns.listeners[i].sock;
+	for (struct listener *l = conns.listeners; l != NULL; l = l->next) {
+		h2o_socket_t *s = l->sock;
 
 		if (yes && !h2o_socket_is_reading(s))
 			h2o_socket_read_start(s, on_accept);
@@ -225,19 +225,44 @@ void conns_stop_accepting(void)
 
 void conns_listen(int fd, bool management)
 {
-	struct listener *l = &conns.listeners[conns.n_listeners++];
+	struct listener *l;
 	int              on = 1, timeout = USER_TIMEOUT_MS;
+
+	if (http_server.stopping)
+		return;
+	l = xcalloc(1, sizeof(*l));
 
 	/* Accepted sockets inherit these. TCP_USER_TIMEOUT: a client that stops reading would
 	 * otherwise hold its response for ever. A unix socket knows neither. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
+	l->fd = fd;
 	l->management = management;
 	l->sock = h2o_evloop_socket_create(http_server.context.loop, fcntl(fd, F_DUPFD_CLOEXEC, 0),
 	                                   H2O_SOCKET_FLAG_DONT_READ);
 	l->sock->data = l;
+	l->next = conns.listeners;
+	conns.listeners = l;
 	conns.accepting = true;
 	update_accepting();
+}
+
+static void listener_close(struct listener **at)
+{
+	struct listener *l = *at;
+
+	*at = l->next;
+	h2o_socket_close(l->sock);
+	free(l);
+}
+
+void conns_unlisten(int fd)
+{
+	for (struct listener **at = &conns.listeners; *at != NULL; at = &(*at)->next)
+		if ((*at)->fd == fd) {
+			listener_close(at);
+			return;
+		}
 }
 
 /* ---- the sweep ------------------------------------------------------------------------------- */
@@ -344,8 +369,8 @@ void conns_init(void)
 
 void conns_done(void)
 {
-	for (size_t i = 0; i < conns.n_listeners; i++)
-		h2o_socket_close(conns.listeners[i].sock);
+	while (conns.listeners != NULL)
+		listener_close(&conns.listeners);
 	while (conns.lingering != NULL)
 		linger_end(conns.lingering);
 	loop_timer_unlink(&conns.sweep);

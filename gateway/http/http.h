@@ -22,6 +22,10 @@ void http_init(const struct http_config *config);
 /* Starts accepting and runs until http_stop. False: requests are still running (in a thread of
  * offload, say); nothing they can reach may be freed. */
 bool http_run(void);
+/* Accepts from one more public socket, or no more from it; before or while http_run runs. What waits
+ * in its queue stays there for whoever else accepts from it. */
+void http_listen(int fd);
+void http_unlisten(int fd);
 /* Shutdown mode 1: no new connections, requests end, then http_run returns; called again: at
  * once. */
 void http_stop(void);

@@ -63,7 +63,9 @@ struct conn {
 };
 void conns_init(void);
 void conns_done(void);
+/* Accepts from it, until conns_unlisten; nothing while the worker stops. */
 void conns_listen(int fd, bool management);
+void conns_unlisten(int fd); /* nothing if it does not */
 void conns_stop_accepting(void);
 /* Ends those that have served nothing for so long; every one. */
 void   conns_close_idle(uint64_t idle_us);

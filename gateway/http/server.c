@@ -271,6 +271,16 @@ bool http_run(void)
 	return conns_open() == 0 && http_server.in_requests == 0;
 }
 
+void http_listen(int fd)
+{
+	conns_listen(fd, false);
+}
+
+void http_unlisten(int fd)
+{
+	conns_unlisten(fd);
+}
+
 void http_stop(void)
 {
 	if (http_server.stopping && http_server.idle_us == 0)

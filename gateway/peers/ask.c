@@ -46,6 +46,7 @@ static struct {
 	struct shared_worker *shared;
 	uint8_t               channel[16]; /* repo's, of this connection */
 	uint32_t              connection;
+	void (*on_news)(void);
 } ask;
 
 static void peer_connect(struct peer *p);
@@ -53,6 +54,22 @@ static void peer_connect(struct peer *p);
 bool ask_is_ready(void)
 {
 	return ask.repo.greeted && ask.auth.greeted;
+}
+
+bool ask_is_away(void)
+{
+	return ask.repo.told || ask.auth.told;
+}
+
+void ask_on_news(void (*fn)(void))
+{
+	ask.on_news = fn;
+}
+
+static void tell_news(void)
+{
+	if (ask.on_news)
+		ask.on_news();
 }
 
 uint32_t ask_connection(void)
@@ -140,6 +157,7 @@ static void tell_away(struct peer *p, const char *reason)
 	else if (!p->told)
 		log_warning(0, "%s cannot be reached: %s", p->name, reason);
 	p->told = true;
+	tell_news();
 }
 
 /* The descriptor, its watcher and the channel go; pending calls have ended or end here. */
@@ -192,6 +210,7 @@ static void on_hello(struct wire_chan *ch, struct bw_str channel)
 	log_info(0, "connected to %s", p->name);
 	if (p == &ask.repo)
 		peer_connect(&ask.auth);
+	tell_news();
 }
 
 static const struct wire_chan_ops chan_ops = {

@@ -18,6 +18,9 @@ void ask_init(const struct gateway_settings *settings, struct shared_worker *sha
 /* Closes both connections; calls in flight end as BW_EGONE. */
 void ask_done(void);
 bool ask_is_ready(void); /* both have greeted */
+bool ask_is_away(void);  /* one could not be reached, or left, and has not greeted since */
+/* fn() when either may have become true; NULL: nobody wants to know. */
+void ask_on_news(void (*fn)(void));
 
 /* ---- ask_auth.c: each fills a resolver (resolver.c) with user id and handle. BW_ELOGIN: refused;
  * BW_EBUSY: the hashing pool's queue is full ---- */

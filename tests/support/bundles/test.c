@@ -3,6 +3,7 @@
  *
  *   /t/loop            never returns and never waits: the watchdog's case
  *   /t/crash           writes through a null pointer
+ *   /t/crash/N         so does this, N below 32, each a pattern of its own
  *   /t/slow?ms=N       waits N ms, then says so
  *   /t/block?ms=N      blocks a thread of the pool for N ms
  *   /t/big?n=N         a body of N octets, the octet at i being 'a' + i % 23
@@ -16,6 +17,7 @@
 #include <boardwalk/boardwalk.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -232,6 +234,21 @@ static const struct {
 
 static const struct bw_context_helper context = { .size = sizeof(context) };
 
+/* One servlet with a pattern for each crash of a series: one that crashed is not run for a while. */
+static int register_crashes(struct bw_bundle *self)
+{
+	static const struct bw_servlet type = { .size = sizeof(type), .get = get_crash };
+	char                           patterns[32][16];
+	const char                    *list[33] = { NULL };
+
+	for (unsigned i = 0; i < 32; i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "/crash/%u", i);
+		list[i] = patterns[i];
+	}
+	return bw_register_servlet(self, &type, NULL, BW_P_STRING(BW_CONTEXT_SELECT, "t"),
+	                           { BW_SERVLET_PATTERN, BW_PROP_STRINGS, { .strings = list } });
+}
+
 static int start(struct bw_bundle *self)
 {
 	int err = bw_register_context(self, &context, NULL, BW_P_STRING(BW_CONTEXT_NAME, "t"),
@@ -242,7 +259,7 @@ static int start(struct bw_bundle *self)
 		                          BW_P_STRING(BW_CONTEXT_SELECT, "t"),
 		                          BW_P_STRING(BW_SERVLET_NAME, servlets[i].pattern + 1),
 		                          BW_P_STRING(BW_SERVLET_PATTERN, servlets[i].pattern));
-	return err;
+	return err != BW_OK ? err : register_crashes(self);
 }
 
 BW_BUNDLE("boardwalk.test", "1.0.0", start, NULL);

@@ -131,6 +131,23 @@ Test(management, every_worker_has_to_be_ready, .init = init)
 	done();
 }
 
+/* The others accept in its place; but nobody does at the first start. */
+Test(management, one_that_is_replaced_is_not_waited_for, .init = init)
+{
+	struct shared_worker *other = &((struct shared *)state.shared)->worker[1];
+
+	struct bw_req        *req = ask("GET", "/health/ready");
+
+	run_until(1);
+	expect(req, 200, "ready\n");
+	atomic_store(&other->ready, 0);
+	atomic_store(&other->started, 1);
+	expect(ask("GET", "/health/ready"), 200, "ready\n");
+	atomic_store(&other->accepting, 1);
+	expect(ask("GET", "/health/ready"), 503, "a worker is not connected yet\n");
+	done();
+}
+
 /* The one who probes goes away: its verdict is none, and another of those who wait takes over. */
 Test(management, the_prober_leaves, .init = init)
 {

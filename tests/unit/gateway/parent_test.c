@@ -14,7 +14,7 @@
 
 /* ---- the worker --------------------------------------------------------------------------------- */
 
-enum behaviour { WAIT, DIE_UNSTARTED, DIE, HANG, DEAF, LEAVE };
+enum behaviour { WAIT, DIE_UNSTARTED, DIE, SERVE_AND_DIE, HANG, DEAF, LEAVE };
 
 static struct script {                 /* shared with the workers */
 	enum behaviour   behaviour[2]; /* of worker 0 */
@@ -29,6 +29,23 @@ static void on_abort(int number)
 	atomic_fetch_add(&script->aborts, 1);
 }
 
+/* Says that it is up, and obeys once. */
+static void serve(int orders_fd)
+{
+	struct pollfd        p = { .fd = orders_fd, .events = POLLIN };
+	struct channel       c;
+	struct channel_frame order;
+
+	channel_open(&c, orders_fd);
+	channel_put(&c, CHANNEL_NEWS, CHANNEL_OK, "up", 3);
+	channel_flush(&c);
+	while (!channel_next(&c, &order) && poll(&p, 1, 3000) == 1 && channel_read(&c))
+		;
+	channel_put(&c, order.call, CHANNEL_OK, "null", 4);
+	channel_flush(&c);
+	channel_close(&c);
+}
+
 int worker_run(const struct worker *w)
 {
 	struct shared_worker *s = &w->shared->worker[w->index];
@@ -37,10 +54,13 @@ int worker_run(const struct worker *w)
 	sigset_t              set;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (b == DIE_UNSTARTED || fcntl(w->public_fd, F_GETFD) < 0 || getppid() != w->parent)
+	if (b == DIE_UNSTARTED || fcntl(w->public_fds[w->index], F_GETFD) < 0 ||
+	    getppid() != w->parent)
 		return 1;
 	atomic_store(&s->started, 1);
-	if (b == DIE)
+	if (b == SERVE_AND_DIE)
+		serve(w->orders_fd);
+	if (b == DIE || b == SERVE_AND_DIE)
 		return 3;
 	if (b == HANG) {
 		signal(SIGABRT, on_abort);
@@ -171,6 +191,20 @@ Test(parent, restarts_with_back_off)
 	cr_expect(starts >= 4 && starts <= 6, "%u", starts);
 	cr_expect(atomic_load(&counters->restarts) >= starts - 1);
 	cr_expect(script->starts[1] == 1, "the other one goes on");
+	kill(pid, SIGTERM);
+	cr_expect(ends(pid, 3000) == 0);
+}
+
+/* Its clients have nobody else. */
+Test(parent, one_that_served_is_replaced_at_once)
+{
+	const struct timespec t = { .tv_sec = 1, .tv_nsec = 200000000 };
+	pid_t                 pid;
+
+	script->behaviour[0] = script->behaviour[1] = SERVE_AND_DIE;
+	pid = start_parent();
+	nanosleep(&t, NULL);
+	cr_expect(script->starts[0] > 20, "%u", script->starts[0]);
 	kill(pid, SIGTERM);
 	cr_expect(ends(pid, 3000) == 0);
 }
