@@ -9,7 +9,8 @@
  * Evaluation: first the entries whose principal is a user of the set, from the deepest scope up to
  * the root, then those of its groups, again from the deepest; on one node the later entry first.
  * An entry whose restrictions do not hold is passed over. Each bit is decided by the first entry that
- * mentions it. What nobody mentions is denied.
+ * mentions it. What nobody mentions is denied. The entries of own lists, which only allow, are walked
+ * the same way by those whom nothing else counts for.
  * Owns: scopes, entries, remembered decisions. Runs in: repo's loop. Fails with: nothing.
  * Tests: tests/unit/repo/acl_test.c, tests/conformance/acl.rows. */
 #include "acl.h"
@@ -27,8 +28,8 @@ struct acl_scope {
 	uint32_t                first, n; /* its entries */
 	struct acl             *acl;
 	uint32_t                path_n;
-	bool                    restricted; /* an entry of it or above */
-	char                    path[];
+	bool restricted[2]; /* an entry of it or above: of nodes' lists, of own ones */
+	char path[];
 };
 
 struct decision {
@@ -41,7 +42,10 @@ struct acl {
 	size_t             n_buckets, n_scopes;
 	struct acl_entry  *entries;
 	size_t             n_entries, cap_entries;
-	struct arena       arena;   /* restrictions */
+	struct arena       arena; /* restrictions */
+	struct privileges *privileges;
+	uint64_t          *own; /* principals whose own lists count, ascending */
+	size_t             n_own, cap_own;
 	struct acl_scope **loading; /* in the order of loading */
 	size_t             cap_loading;
 	int64_t            generation;
@@ -52,51 +56,6 @@ struct acl {
 
 _Static_assert(1u << DECISION_BITS == N_DECISIONS, "the index of a decision");
 
-/* ---- privileges ---- */
-
-#define WRITE_PROPERTIES (ACL_ADD_PROPERTIES | ACL_ALTER_PROPERTIES | ACL_REMOVE_PROPERTIES)
-#define WRITE            (WRITE_PROPERTIES | ACL_ADD_CHILDREN | ACL_REMOVE_CHILDREN | ACL_REMOVE_NODE)
-
-static const struct {
-	const char *name;
-	uint64_t    bits;
-} privileges[] = {
-	{ "rep:readNodes", ACL_READ_NODES },
-	{ "rep:readProperties", ACL_READ_PROPERTIES },
-	{ "rep:addProperties", ACL_ADD_PROPERTIES },
-	{ "rep:alterProperties", ACL_ALTER_PROPERTIES },
-	{ "rep:removeProperties", ACL_REMOVE_PROPERTIES },
-	{ "jcr:addChildNodes", ACL_ADD_CHILDREN },
-	{ "jcr:removeChildNodes", ACL_REMOVE_CHILDREN },
-	{ "jcr:removeNode", ACL_REMOVE_NODE },
-	{ "jcr:nodeTypeManagement", ACL_NODE_TYPES },
-	{ "jcr:readAccessControl", ACL_READ_ACL },
-	{ "jcr:modifyAccessControl", ACL_MODIFY_ACL },
-	{ "jcr:versionManagement", ACL_VERSIONS },
-	{ "jcr:lockManagement", ACL_LOCKS },
-	{ "jcr:lifecycleManagement", ACL_LIFECYCLE },
-	{ "jcr:retentionManagement", ACL_RETENTION },
-	{ "rep:userManagement", ACL_USERS },
-	{ "rep:indexDefinitionManagement", ACL_INDEXES },
-	{ "jcr:workspaceManagement", ACL_WORKSPACES },
-	{ "jcr:nodeTypeDefinitionManagement", ACL_DEFINE_TYPES },
-	{ "jcr:namespaceManagement", ACL_NAMESPACES },
-	{ "rep:privilegeManagement", ACL_PRIVILEGES },
-	{ "jcr:read", ACL_READ },
-	{ "jcr:modifyProperties", WRITE_PROPERTIES },
-	{ "jcr:write", WRITE },
-	{ "rep:write", WRITE | ACL_NODE_TYPES },
-	{ "jcr:all", ACL_ALL },
-};
-
-uint64_t acl_privilege(struct bw_str name)
-{
-	for (size_t i = 0; i < sizeof(privileges) / sizeof(privileges[0]); i++)
-		if (bw_str_eq(bw_str(privileges[i].name), name))
-			return privileges[i].bits;
-	return 0;
-}
-
 /* ---- scopes ---- */
 
 struct acl *acl_new(void)
@@ -105,6 +64,7 @@ struct acl *acl_new(void)
 
 	crypto_shorthash_keygen(acl->hash_key);
 	arena_init(&acl->arena);
+	acl->privileges = privileges_new();
 	acl->generation = -1;
 	acl->loads = 1;
 	return acl;
@@ -132,6 +92,8 @@ void acl_free(struct acl *acl)
 	free_scopes(acl);
 	free(acl->entries);
 	free(acl->loading);
+	free(acl->own);
+	privileges_free(acl->privileges);
 	arena_done(&acl->arena);
 	free(acl);
 }
@@ -192,7 +154,8 @@ const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct a
 void acl_load_begin(struct acl *acl)
 {
 	free_scopes(acl);
-	acl->n_entries = 0;
+	acl->n_entries = acl->n_own = 0;
+	privileges_forget(acl->privileges);
 	arena_done(&acl->arena);
 	arena_init(&acl->arena);
 }
@@ -200,6 +163,20 @@ void acl_load_begin(struct acl *acl)
 struct arena *acl_arena(struct acl *acl)
 {
 	return &acl->arena;
+}
+
+struct privileges *acl_privileges(struct acl *acl)
+{
+	return acl->privileges;
+}
+
+void acl_load_own(struct acl *acl, uint64_t principal)
+{
+	if (acl->n_own == acl->cap_own) {
+		acl->cap_own = acl->cap_own > 0 ? 2 * acl->cap_own : 64;
+		acl->own = xrealloc(acl->own, acl->cap_own * sizeof(*acl->own));
+	}
+	acl->own[acl->n_own++] = principal;
 }
 
 static struct acl_scope *add_scope(struct acl *acl, struct bw_str path)
@@ -235,8 +212,15 @@ void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *e
 		acl->entries = xrealloc(acl->entries, acl->cap_entries * sizeof(*acl->entries));
 	}
 	acl->entries[acl->n_entries++] = *entry;
-	s->restricted |= entry->restriction != NULL;
+	s->restricted[entry->own] |= entry->restriction != NULL;
 	s->n++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 void acl_load_end(struct acl *acl, int64_t generation)
@@ -258,8 +242,11 @@ void acl_load_end(struct acl *acl, int64_t generation)
 		struct bw_str     path = { s->path, s->path_n };
 
 		s->above = go_up(&path) ? acl_scope_of(acl, path) : NULL;
-		s->restricted |= s->above != NULL && s->above->restricted;
+		for (unsigned own = 0; own < 2; own++)
+			s->restricted[own] |= s->above != NULL && s->above->restricted[own];
 	}
+	if (acl->n_own > 0)
+		qsort(acl->own, acl->n_own, sizeof(*acl->own), by_number);
 	acl->generation = generation;
 	acl->loads++;
 }
@@ -293,16 +280,39 @@ static struct bw_str path_of(const struct acl_scope *scope)
 	return (struct bw_str){ scope->path, scope->path_n };
 }
 
+/* Who asks, and which of the entries are looked at. */
+struct walk {
+	const struct principals *who;
+	const struct acl_item   *item;
+	bool                     own, groups;
+};
+
+/* Nearly every set has a group: everyone. */
+bool acl_uses_own(const struct acl *acl, const struct principals *who)
+{
+	if (who->has_groups || who->n == 0)
+		return false;
+	for (unsigned i = 0; i < who->n; i++) {
+		uint64_t id = who->ids[i] >> 1;
+
+		if (acl->n_own == 0 ||
+		    bsearch(&id, acl->own, acl->n_own, sizeof(id), by_number) == NULL)
+			return false;
+	}
+	return true;
+}
+
 /* A node's entries of one class, users or groups. */
 static void walk_list(struct verdict *v, const struct acl_scope *scope, struct bw_str node,
-                      const struct principals *who, const struct acl_item *item, bool groups)
+                      const struct walk *w)
 {
 	for (uint32_t i = scope->n; i-- > 0;) {
 		const struct acl_entry *e = &scope->acl->entries[scope->first + i];
 		bool                    group;
 
-		if (principals_has(who, e->principal, &group) && group == groups &&
-		    (e->restriction == NULL || restriction_holds(e->restriction, node, item)))
+		if (e->own == w->own && principals_has(w->who, e->principal, &group) &&
+		    group == w->groups &&
+		    (e->restriction == NULL || restriction_holds(e->restriction, node, w->item)))
 			apply(v, e);
 	}
 }
@@ -312,42 +322,46 @@ static bool is_decided(const struct verdict *v)
 	return (v->allowed | v->denied) == ACL_ALL;
 }
 
-static void walk(struct verdict *v, const struct acl_scope *scope, const struct principals *who,
-                 const struct acl_item *item, bool groups)
+bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who)
 {
-	for (; scope != NULL && !is_decided(v); scope = scope->above)
-		walk_list(v, scope, path_of(scope), who, item, groups);
-}
-
-bool acl_is_restricted(const struct acl_scope *scope)
-{
-	return scope != NULL && scope->restricted;
+	if (scope == NULL || !(scope->restricted[0] || scope->restricted[1]))
+		return false;
+	return scope->restricted[acl_uses_own(scope->acl, who)];
 }
 
 uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
                       const struct acl_item *item)
 {
+	struct walk    w = { .who = who, .item = item };
 	struct verdict v = { 0, 0 };
 
 	if (who->admin)
 		return ACL_ALL;
-	walk(&v, scope, who, item, false);
-	walk(&v, scope, who, item, true);
+	if (scope == NULL)
+		return 0;
+	w.own = acl_uses_own(scope->acl, who);
+	for (unsigned class = 0; class < 2; class ++) {
+		w.groups = class == 1;
+		for (const struct acl_scope *s = scope; s != NULL && !is_decided(&v); s = s->above)
+			walk_list(&v, s, path_of(s), &w);
+	}
 	return v.allowed;
 }
 
-uint64_t acl_evaluate_levels(const struct acl_level *levels, unsigned n,
+uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
                              const struct principals *who, const struct acl_item *item)
 {
+	struct walk    w = { .who = who, .item = item, .own = acl_uses_own(acl, who) };
 	struct verdict v = { 0, 0 };
 
 	if (who->admin)
 		return ACL_ALL;
-	for (unsigned class = 0; class < 2; class ++)
+	for (unsigned class = 0; class < 2; class ++) {
+		w.groups = class == 1;
 		for (unsigned i = 0; i < n && !is_decided(&v); i++)
 			if (levels[i].scope != NULL)
-				walk_list(&v, levels[i].scope, levels[i].node, who, item,
-				          class == 1);
+				walk_list(&v, levels[i].scope, levels[i].node, &w);
+	}
 	return v.allowed;
 }
 

@@ -3,36 +3,13 @@
  * The nodes that have entries are few. A node's scope is its nearest ancestor (or itself) with
  * entries; all nodes of a scope have the same permissions unless an entry that bears on it has a
  * restriction. So a decision is remembered per (scope, principal set), and where there is a
- * restriction it is made anew for each item. */
+ * restriction it is made anew for each item. Entries of service users' own lists stand with the
+ * others at their paths; a set looks either at these or at those. */
 #pragma once
 #include "principals.h"
+#include "privilege.h"
 #include "restriction.h"
 #include <boardwalk/types.h>
-
-/* The leaves of the privileges of JCR 2.0 section 16.2 and Oak's own, as bits. */
-#define ACL_READ_NODES        (1ull << 0)
-#define ACL_READ_PROPERTIES   (1ull << 1)
-#define ACL_ADD_PROPERTIES    (1ull << 2)
-#define ACL_ALTER_PROPERTIES  (1ull << 3)
-#define ACL_REMOVE_PROPERTIES (1ull << 4)
-#define ACL_ADD_CHILDREN      (1ull << 5)
-#define ACL_REMOVE_CHILDREN   (1ull << 6)
-#define ACL_REMOVE_NODE       (1ull << 7)
-#define ACL_NODE_TYPES        (1ull << 8)
-#define ACL_READ_ACL          (1ull << 9)
-#define ACL_MODIFY_ACL        (1ull << 10)
-#define ACL_VERSIONS          (1ull << 11)
-#define ACL_LOCKS             (1ull << 12)
-#define ACL_LIFECYCLE         (1ull << 13)
-#define ACL_RETENTION         (1ull << 14)
-#define ACL_USERS             (1ull << 15)
-#define ACL_INDEXES           (1ull << 16)
-#define ACL_WORKSPACES        (1ull << 17) /* from here on: of the whole repository */
-#define ACL_DEFINE_TYPES      (1ull << 18)
-#define ACL_NAMESPACES        (1ull << 19)
-#define ACL_PRIVILEGES        (1ull << 20)
-#define ACL_READ              (ACL_READ_NODES | ACL_READ_PROPERTIES)
-#define ACL_ALL               UINT64_MAX /* jcr:all: also the bits that no privilege has yet */
 
 struct acl;
 struct acl_scope;
@@ -41,11 +18,9 @@ struct acl_scope;
 struct acl_entry {
 	uint64_t                  principal, privileges;
 	bool                      allow;
+	bool                      own;         /* of the principal's own list, not of the node's */
 	const struct restriction *restriction; /* in acl_arena; NULL: none */
 };
-
-/* The bits of a privilege by name, leaf or aggregate; 0: there is none of that name. */
-uint64_t acl_privilege(struct bw_str name);
 
 struct acl *acl_new(void);
 void        acl_free(struct acl *acl);
@@ -54,6 +29,10 @@ void        acl_free(struct acl *acl);
  * that of the repository's own list, which nothing inherits. generation: of the snapshot that they
  * were read in. Scopes and decisions from before are gone. */
 void acl_load_begin(struct acl *acl);
+/* The privileges of the present load; to be filled behind acl_load_begin. */
+struct privileges *acl_privileges(struct acl *acl);
+/* A service user whose own list counts. */
+void acl_load_own(struct acl *acl, uint64_t principal);
 /* Where the restrictions of the entries being loaded live; emptied by the next acl_load_begin. */
 struct arena *acl_arena(struct acl *acl);
 void          acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *entry);
@@ -69,8 +48,10 @@ const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct a
                                            struct bw_str path);
 /* The entries of that very path; NULL: it has none. The empty path: the repository's. */
 const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path);
-/* Whether an entry that bears on it has a restriction. scope may be NULL. */
-bool acl_is_restricted(const struct acl_scope *scope);
+/* Whether a set is judged by its members' own lists and nothing else: all of them are such users. */
+bool acl_uses_own(const struct acl *acl, const struct principals *who);
+/* Whether an entry that may bear on it has a restriction. scope may be NULL. */
+bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who);
 /* All bits that the set has there. scope: NULL, or one that is not restricted. */
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who);
 /* All bits that the set has on an item of the scope, worked out anew: the order of evaluation is in
@@ -85,5 +66,5 @@ struct acl_level {
 	struct bw_str           node;
 };
 /* As acl_evaluate, over levels from the item's node upward instead of a scope and those above. */
-uint64_t acl_evaluate_levels(const struct acl_level *levels, unsigned n,
+uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
                              const struct principals *who, const struct acl_item *item);

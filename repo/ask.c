@@ -85,7 +85,7 @@ uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct ac
 {
 	struct look look;
 
-	if (!acl_is_restricted(scope))
+	if (!acl_is_restricted(scope, ask->question.who))
 		return acl_allowed(r->acl, scope, ask->question.who);
 	look = look_at(ask, scope, bytes, n);
 	return acl_evaluate(scope, look.who, &look.item);
@@ -98,7 +98,7 @@ enum ask_step ask_answer_found(struct resources *r, struct ask *ask, const struc
 	size_t         n_record = e->n_record, n = 0;
 	uint8_t        head[24];
 
-	if (acl_is_restricted(e->scope) && !ask->question.who->admin) {
+	if (acl_is_restricted(e->scope, ask->question.who) && !ask->question.who->admin) {
 		struct look look = look_at(ask, e->scope, record, n_record);
 
 		buf_clear(&r->scratch);

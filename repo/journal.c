@@ -9,6 +9,7 @@
  * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is
  * newer than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c. */
 #include "journal.h"
+#include "entries.h"
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
@@ -63,40 +64,6 @@ static void look_whether_current(struct journal *j)
 static void load_entries(struct journal *j);
 static void load_types(struct journal *j);
 
-/* False: the entry is left out. Restrictions that cannot be read, which the database does not let in,
- * make an entry that allows void and one that denies general. */
-static bool add_restriction(struct acl *acl, const struct pg_rows *rows, unsigned row,
-                            struct acl_entry *e)
-{
-	struct bw_str json = pg_text(rows, row, 5);
-
-	if (restriction_parse(json.p, json.n, acl_arena(acl), &e->restriction) == BW_OK)
-		return true;
-	log_error(0, "%s: stored restrictions have a wrong form", pg_text(rows, row, 1).p);
-	e->restriction = NULL;
-	return !e->allow;
-}
-
-static void add_entry(struct acl *acl, const struct pg_rows *rows, unsigned row)
-{
-	struct bw_str    names = pg_text(rows, row, 4), name;
-	struct acl_entry e = { .principal = (uint64_t)pg_int(rows, row, 2),
-		               .allow = pg_bool(rows, row, 3) };
-
-	while (names.n > 0) {
-		const char *blank = memchr(names.p, ' ', names.n);
-
-		name = (struct bw_str){ names.p,
-			                blank != NULL ? (size_t)(blank - names.p) : names.n };
-		e.privileges |= acl_privilege(name);
-		names.p += name.n + (blank != NULL);
-		names.n -= name.n + (blank != NULL);
-	}
-	if (!add_restriction(acl, rows, row, &e))
-		return;
-	acl_load_add(acl, pg_text(rows, row, 1), &e);
-}
-
 static void on_entries(void *arg, int err, const struct pg_rows *rows)
 {
 	struct journal *j = arg;
@@ -107,11 +74,7 @@ static void on_entries(void *arg, int err, const struct pg_rows *rows)
 		j->want_entries |= err != BW_EGONE; /* the next turn tries again */
 		return;
 	}
-	acl_load_begin(acl);
-	for (unsigned i = 0; i < pg_rows_count(rows); i++)
-		if (pg_text(rows, i, 1).p != NULL)
-			add_entry(acl, rows, i);
-	acl_load_end(acl, pg_int(rows, 0, 0));
+	entries_load(acl, rows);
 	j->has_entries = true;
 	look_whether_current(j);
 	resources_entries_loaded(j->r);

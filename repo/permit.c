@@ -141,7 +141,7 @@ static uint64_t allowed_after_moves(const struct permit *p, const struct acl_ite
 		levels[n].scope = origin_of(p, node, &origin) ? acl_scope_at(p->acl, origin) : NULL;
 		levels[n++].node = node;
 	} while (parent_of(node, &node));
-	return acl_evaluate_levels(levels, n, p->who, item);
+	return acl_evaluate_levels(p->acl, levels, n, p->who, item);
 }
 
 static bool has(const struct permit *p, uint64_t bits, const struct acl_item *item)
@@ -151,11 +151,12 @@ static bool has(const struct permit *p, uint64_t bits, const struct acl_item *it
 
 	if (bits == 0)
 		return true;
-	if (p->newest != NULL)
+	/* Own lists name texts, which do not go with a node. */
+	if (p->newest != NULL && !acl_uses_own(p->acl, p->who))
 		return (allowed_after_moves(p, item) & bits) == bits;
 	scope = acl_scope_of(p->acl, item->path);
-	allowed = acl_is_restricted(scope) ? acl_evaluate(scope, p->who, item)
-	                                   : acl_allowed(p->acl, scope, p->who);
+	allowed = acl_is_restricted(scope, p->who) ? acl_evaluate(scope, p->who, item)
+	                                           : acl_allowed(p->acl, scope, p->who);
 	return (allowed & bits) == bits;
 }
 

@@ -131,6 +131,7 @@ static struct principals *add(struct principals_table *t, const struct handle *h
 
 		p->ids[i] = handle_principal(h, i, &group) << 1;
 		p->ids[i] |= group;
+		p->has_groups |= group;
 	}
 	qsort(p->ids, p->n, sizeof(p->ids[0]), compare);
 	t->buckets[hash >> 52] = p;

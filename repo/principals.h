@@ -11,6 +11,7 @@ struct principals {
 	struct principals *next; /* in the table's bucket */
 	unsigned           refs;
 	bool               admin; /* may do everything */
+	bool               has_groups;
 	unsigned           n;
 	uint64_t           ids[]; /* id << 1 | is_group, ascending */
 };

@@ -39,7 +39,7 @@ static void end(void)
 /* In the order of paths. */
 static void entry(const char *path, char sign, uint64_t privileges, const char *restrictions)
 {
-	struct acl_entry e = { ALICE, privileges, sign == '+', NULL };
+	struct acl_entry e = { ALICE, privileges, sign == '+', false, NULL };
 
 	if (restrictions != NULL)
 		cr_assert_eq(restriction_parse(restrictions, strlen(restrictions), acl_arena(acl),

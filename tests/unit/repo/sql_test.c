@@ -247,7 +247,7 @@ Test(sql, lists)
 	refused("SELECT repo.ace_append('/', 1, true, '{jcr:read}')", "22023");
 	refused("SELECT repo.ace_append('/', 3, true, '{}')", "22023");
 	refused("SELECT repo.ace_append('/', 3, true, NULL)", "22023");
-	refused("SELECT repo.ace_append('/', 3, NULL, '{jcr:read}')", "23503");
+	refused("SELECT repo.ace_append('/', 3, NULL, '{jcr:read}')", "22023");
 	refused("SELECT repo.ace_append('/', 3, true, '{jcr:raed}')", "22023");
 	refused("SELECT repo.ace_append('/', 3, true, '{jcr:namespaceManagement}')", "22023");
 	refused("SELECT repo.ace_append('/none', 3, true, '{jcr:read}')", "P0002");
