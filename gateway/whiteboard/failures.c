@@ -80,7 +80,7 @@ static void put_failed_servlet(struct json_out *j, const struct failure *f)
 {
 	record_servlet_head(j, f->reading, f->context_id, BW_ABSENT);
 	put_lost(j, "patterns", f, BW_SERVLET_PATTERN);
-	record_upload(j, f->reading);
+	record_upload(j, f->reading, NULL);
 }
 
 static void put_failed_resource(struct json_out *j, const struct failure *f)

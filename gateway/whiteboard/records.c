@@ -10,6 +10,7 @@
 
 #include <base/buf.h>
 #include <bundle/crash_limits.h>
+#include <forms/multipart.h>
 #include <shared.h>
 
 /* ---- fields ---- */
@@ -118,16 +119,18 @@ static int64_t context_id(const struct snapshot_servlet *servlet)
 	return servlet->context->context->reading->id;
 }
 
-/* As registered; zeros and nothing of one that takes no parts. */
-void record_upload(struct json_out *j, const struct reading *r)
+/* As registered; zeros and nothing of one that takes no parts. The last two are ours, not OSGi's. */
+void record_upload(struct json_out *j, const struct reading *servlet, const struct upload *bound)
 {
-	const struct reading_upload *u = &r->upload;
+	const struct reading_upload *u = &servlet->upload;
 
 	record_bool(j, "multipartEnabled", u->enabled);
 	record_int(j, "multipartFileSizeThreshold", u->threshold);
 	record_str(j, "multipartLocation", u->location);
 	record_int(j, "multipartMaxFileSize", u->max_file_size);
 	record_int(j, "multipartMaxRequestSize", u->max_request_size);
+	record_int(j, "multipartMaxFileCount", u->max_file_count);
+	record_str(j, "multipartFolder", bw_str(bound ? bound->location : NULL));
 }
 
 void record_servlet(struct json_out *j, const struct snapshot_servlet *servlet)
@@ -135,7 +138,7 @@ void record_servlet(struct json_out *j, const struct snapshot_servlet *servlet)
 	json_out_object(j);
 	record_servlet_head(j, servlet->reading, context_id(servlet), servlet_info(servlet->type));
 	put_held(j, servlet);
-	record_upload(j, servlet->reading);
+	record_upload(j, servlet->reading, servlet->upload);
 	json_out_object_end(j);
 }
 

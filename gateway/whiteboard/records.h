@@ -29,7 +29,8 @@ bool record_unavailable(struct json_out *j, const struct shared_limit *limit,
 /* info: what an active one says of itself. */
 void record_servlet_head(struct json_out *j, const struct reading *r, int64_t context_id,
                          struct bw_str info);
-void record_upload(struct json_out *j, const struct reading *servlet);
+/* bound: what came of it; NULL: it is not bound. */
+void record_upload(struct json_out *j, const struct reading *servlet, const struct upload *bound);
 void record_dispatchers(struct json_out *j, const struct reading *filter);
 void record_filter_tail(struct json_out *j, const struct reading *filter, int64_t context_id);
 void record_types(struct json_out *j, const struct reading *listener);

@@ -11,6 +11,7 @@
 #include "registry.h"
 #include "snapshot.h"
 #include "stage.h"
+#include "watch.h"
 
 #include <base/fatal.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ static void update(void)
 		s->number = ++wb.number;
 		wb.current = s; /* from here on new requests see it */
 		snapshot_unref(old);
+		watch_changed();
 	}
 	wb.updating = false;
 }
@@ -295,6 +297,7 @@ void whiteboard_init(struct registry *r)
 	registry_listen(r, on_event, NULL);
 	wb.collecting = false;
 	registry_listen_exchange(r, &exchange, NULL);
+	watch_init(r);
 	update();
 }
 
@@ -304,6 +307,7 @@ void whiteboard_done(void)
 
 	registry_unlisten(wb.registry, on_event, NULL);
 	registry_unlisten_exchange(wb.registry, &exchange);
+	watch_done(wb.registry);
 	while (wb.n > 0) {
 		struct reading *r = take_out(&wb.readings[wb.n - 1]);
 

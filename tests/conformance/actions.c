@@ -5,7 +5,8 @@
  *   header(N,v)      sets a header                     sendError(n,t)  ends with an error page
  *   flush            commits                           fail(name,t)    returns this error
  *   err(n)           returns this number               deny            returns BW_DECLINED
- *   block            waits for "resume"                user(u,type)    says who is there
+ *   block            waits for "resume", block(ms) in a real gateway not longer than that
+ *                                  user(u,type)    says who is there
  *   log              logs servlet path and path info   step(S B: /b)   any step of a row
  *   failBecause(name,cause)  returns this error, which another one led to
  *   inside(t)        writes whether t is in the whiteboard's records    who(/a,t)  ... in the route of /a
@@ -138,7 +139,7 @@ static int do_step(struct action *x)
 
 static int do_block(struct action *x)
 {
-	return stage_block(x->req);
+	return stage_block(x->req, x->a ? (unsigned)atoi(x->a) : 0);
 }
 
 /* A second call of the chain is refused with a state error, which the row wants to see. */
@@ -173,8 +174,8 @@ static const struct word common_words[] = {
 	{ NULL, NULL },
 };
 
-static const struct word *const tables[] = { common_words, context_words, dispatching_words,
-	                                     form_words, listener_words };
+static const struct word *const tables[] = { common_words, context_words,  dispatching_words,
+	                                     form_words,   listener_words, watching_words };
 
 static const struct word *find_word(const char *name)
 {

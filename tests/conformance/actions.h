@@ -14,7 +14,7 @@ struct word {
 	int (*fn)(struct action *x); /* anything but BW_OK ends the script and is returned */
 };
 
-extern const struct word listener_words[];
+extern const struct word listener_words[], watching_words[];
 
 /* "word+word(x)+word", read once: what requests do leaves no text behind. */
 struct script *script_parse(const char *text);

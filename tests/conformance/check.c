@@ -6,10 +6,9 @@
  *   fail(A)=3[/a, /b]      a failure record of A with that code (and those items); nofail, nofail(A)
  *   ctxid(A)=0             the context id of A's failure record
  *   bound(A)=2             active bindings of A
- *   multipart(A)="true 10240 - -1 -1 50"    its record: enabled, threshold, location, largest part and
- *                          body, parts; folder(A)=spool, where the parts go
  *   count same, count rises; state same: the records show what they showed before the row's steps
  *   log: init A, ...       init and destroy calls of this row; calls: handle, A, finish
+ *   mapped(c)=no           whether the file of bundle c is mapped; logged(text)=yes: both of a gateway
  *   param(A,k)=v           an init parameter, as given to init or of a context
  *   made(A)=1              any other question that things_answer (things.c) knows: released(A), alive
  *
@@ -184,10 +183,8 @@ static char *check_call(const char *name, const char *argument, const char *want
 		return check_ctxid(argument, want);
 	if (strcmp(name, "bound") == 0)
 		return compare("bound", want, text_printf("%u", world_bindings(argument)));
-	if (strcmp(name, "multipart") == 0)
-		return compare("multipart", text_value(want), world_multipart(argument));
-	if (strcmp(name, "folder") == 0)
-		return compare("folder", text_value(want), world_folder(argument));
+	if (strcmp(name, "mapped") == 0 || strcmp(name, "logged") == 0)
+		return world_process(text_printf("%s(%s)", name, argument), want);
 	if (strcmp(name, "param") == 0)
 		return check_param(argument, text_value(want));
 	return compare_asked(name, text_value(want), text_printf("%s(%s)", name, argument));
@@ -201,8 +198,6 @@ static const char *after(const char *item, const char *prefix)
 
 bool check_is_beyond(const char *item)
 {
-	if (text_begins(item, "multipart(") || text_begins(item, "folder("))
-		return !world_has_insides();
 	return (text_begins(item, "count ") || text_begins(item, "state ")) && !world_has_mark();
 }
 

@@ -10,6 +10,8 @@
 #include "world.h"
 
 #include <ctype.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@ static bool                running;
 static unsigned            n_workers, looked_at;
 static char                settings[512]; /* of the gateway: settings_of */
 static struct words        taken; /* several workers: all steps of this server, with "mark" */
+static struct words        done;  /* those that a restart takes again: they made this server */
 
 void gateway_give_up(const char *format, ...)
 {
@@ -112,15 +115,83 @@ void world_start(unsigned n)
 /* The whiteboard of a gateway ends with its worker. */
 bool world_can(const char *step)
 {
-	return strcmp(step, "restart") != 0;
+	return strcmp(step, "restart within") != 0;
+}
+
+/* Does a step say what is there, so that it can be taken at any time? */
+static bool is_lasting(const char *step)
+{
+	static const char *const others[] = { "setting ", "start ",  "told ", "load ",
+		                              "unload ",  "restart", "mark" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (text_begins(step, others[i]))
+			return false;
+	return true;
+}
+
+static void start_with_file(struct words steps)
+{
+	char  file[] = "/tmp/boardwalk-rows-XXXXXX";
+	int   fd = mkstemp(file);
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (!out)
+		gateway_give_up("%s", file);
+	for (size_t i = 0; i < steps.n; i++)
+		fprintf(out, "%s\n", steps.items[i]);
+	fclose(out);
+	start(file);
+	remove(file);
+}
+
+/* Ends it while requests run, which it answers before; another one takes its place. */
+static void restart(void)
+{
+	kill(gateway.pid, SIGTERM);
+	gateway_await_blocked();
+	stop();
+	start_with_file(done);
+}
+
+static void load(const char *bundle)
+{
+	if (!test_gateway_install(&gateway, bundle, text_printf("rows_%s", bundle)))
+		gateway_give_up("bundle %s cannot be loaded", bundle);
+}
+
+static void unload(const char *bundle)
+{
+	if (!test_gateway_uninstall(&gateway, bundle))
+		gateway_give_up("bundle %s cannot be unloaded", bundle);
+}
+
+/* Those that are not for each worker. */
+static bool take_once(const char *step)
+{
+	if (strcmp(step, "restart") == 0)
+		restart();
+	else if (text_begins(step, "load "))
+		load(step + strlen("load "));
+	else if (text_begins(step, "unload "))
+		unload(step + strlen("unload "));
+	else
+		return text_begins(step, "setting ");
+	return true;
 }
 
 static void take(const char *step)
 {
 	records_forget();
-	for (unsigned i = 0; i < n_workers && !text_begins(step, "setting "); i++)
+	if (take_once(step))
+		return;
+	if (is_lasting(step))
+		words_add(&done, text_printf("%s", step));
+	for (unsigned i = 0; i < n_workers; i++)
 		if (text_begins(step, "start "))
 			gateway_start_request(i, step + strlen("start "));
+		else if (text_begins(step, "told "))
+			gateway_must(i, "told", step + strlen("told "));
 		else if (strcmp(step, "mark") == 0)
 			gateway_must(i, "mark", "");
 		else
@@ -133,22 +204,24 @@ static void take_all(struct words steps)
 		take(steps.items[i]);
 }
 
-/* A gateway whose bundle takes them in its start, up to the first request. */
+/* A gateway whose bundle takes them in its start, up to the first that is for what runs already. */
 static void start_with(struct words steps)
 {
-	char   file[] = "/tmp/boardwalk-rows-XXXXXX";
-	int    fd = mkstemp(file);
-	FILE  *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-	size_t n = 0;
+	struct words first = { NULL, 0 };
+	size_t       n = 0;
 
-	if (!out)
-		gateway_give_up("%s", file);
-	for (; n < steps.n && !text_begins(steps.items[n], "start "); n++)
-		if (!text_begins(steps.items[n], "setting "))
-			fprintf(out, "%s\n", steps.items[n]);
-	fclose(out);
-	start(file);
-	remove(file);
+	done = (struct words){ NULL, 0 };
+	for (; n < steps.n; n++) {
+		char *step = steps.items[n];
+
+		if (is_lasting(step))
+			words_add(&done, text_printf("%s", step));
+		else if (strcmp(step, "mark") != 0 && !text_begins(step, "setting "))
+			break;
+		if (!text_begins(step, "setting "))
+			words_add(&first, step);
+	}
+	start_with_file(first);
 	take_all((struct words){ steps.items + n, steps.n - n });
 }
 
@@ -196,6 +269,7 @@ void world_begin(struct words before, struct words steps)
 		stop();
 		start(NULL);
 	}
+	done = (struct words){ NULL, 0 };
 	gateway_end_blocked();
 	gateway_must(0, "end", "");
 	gateway_must(0, "forget", "");
@@ -223,6 +297,27 @@ void world_done(void)
 	text_free_all();
 }
 
+#define PATIENCE_MS 5000
+
+char *world_process(const char *question, const char *want)
+{
+	char    *name, *argument;
+	bool     is, wanted = strcmp(want, "yes") == 0;
+	unsigned waited = 0;
+
+	text_call(question, &name, &argument);
+	do {
+		is = strcmp(name, "mapped") == 0
+		             ? test_gateway_maps(&gateway, argument)
+		             : test_gateway_logged(&gateway, text_value(argument));
+		if (is == wanted)
+			return NULL;
+		poll(NULL, 0, 10);
+		waited += 10;
+	} while (waited < PATIENCE_MS);
+	return text_printf("%s %s", question, is ? "yes" : "no");
+}
+
 unsigned world_workers(void)
 {
 	return n_workers;
@@ -243,6 +338,11 @@ bool world_ask(const char *question, const char **ret)
 }
 
 /* ---- for the others ---- */
+
+const char *world_spool(void)
+{
+	return gateway.root;
+}
 
 unsigned gateway_port(void)
 {

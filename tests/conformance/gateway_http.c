@@ -30,6 +30,7 @@ struct blocked {
 	struct link    *link;
 	struct answer  *answer;
 	bool            no_body;
+	bool            is_over; /* answered while the gateway ended */
 };
 
 static struct worker {
@@ -236,6 +237,8 @@ static struct answer *resume(unsigned worker)
 		gateway_give_up("nothing to resume");
 	w->oldest = b->next;
 	w->n_blocked--;
+	if (b->is_over)
+		return b->answer;
 	gateway_must(worker, "resume", "");
 	read_answer(b->answer, b->link, b->no_body);
 	return b->answer;
@@ -274,10 +277,19 @@ struct answer *world_request(const char *text)
 
 /* ---- the end ---- */
 
+void gateway_await_blocked(void)
+{
+	for (unsigned i = 0; i < world_workers(); i++)
+		for (struct blocked *b = workers[i].oldest; b; b = b->next) {
+			read_answer(b->answer, b->link, b->no_body);
+			b->is_over = true;
+		}
+}
+
 void gateway_end_blocked(void)
 {
 	for (unsigned i = 0; i < world_workers(); i++)
-		while (workers[i].oldest)
+		while (workers[i].oldest && !workers[i].oldest->is_over)
 			resume(i);
 }
 

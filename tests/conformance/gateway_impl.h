@@ -22,6 +22,8 @@ int gateway_tell(unsigned worker, const char *name, const char *argument, char *
 void gateway_must(unsigned worker, const char *name, const char *argument);
 /* Returns when the request blocks. */
 void gateway_start_request(unsigned worker, const char *text);
+/* Those that block, or did for a while: returns when they are answered. resume gives their answers. */
+void gateway_await_blocked(void);
 /* Lets those that block go on to their ends. */
 void gateway_end_blocked(void);
 void gateway_close_all(void);

@@ -91,25 +91,6 @@ bool world_has_mark(void)
 	return before != NULL;
 }
 
-/* ---- what records do not show ---- */
-
-bool world_has_insides(void)
-{
-	return false;
-}
-
-char *world_multipart(const char *label)
-{
-	(void)label;
-	return NULL;
-}
-
-char *world_folder(const char *label)
-{
-	(void)label;
-	return NULL;
-}
-
 /* ---- what changed ---- */
 
 static json_t *properties_of(json_t *record)

@@ -8,6 +8,9 @@
  *                               route(POST /a,status)=405
  *   routed(/a)=A                who would answer; routed(/a)=- nobody
  *   chain(/a)=[f, g]            the filters that would run
+ *   multipart(A)="true 10240 - -1 -1 50"    what the record of servlet A says of parts: taken at all, threshold,
+ *                               location, largest part and body, how many; folder(A)=spool, where
+ *                               they go
  *   keep                        remembers what is shown: kept(A,LIST,PATH) is its record()
  *
  * A PATH is members and indices with / between them. Values are written as in rows: - is null or
@@ -137,6 +140,42 @@ static char *check_records(const json_t *j, struct words w, const char *want)
 	return strcmp(got, want) == 0 ? NULL : got;
 }
 
+/* ---- parts of requests ---- */
+
+static const json_t *servlet_record(const json_t *j, const char *label)
+{
+	const json_t *record = NULL;
+	size_t        n = 0;
+
+	collect(j, "servletDTOs", id_of(label), &record, &n);
+	return record;
+}
+
+static char *check_multipart(const json_t *j, const char *label, const char *want)
+{
+	static const char *const keys[] = { "multipartEnabled",        "multipartFileSizeThreshold",
+		                            "multipartLocation",       "multipartMaxFileSize",
+		                            "multipartMaxRequestSize", "multipartMaxFileCount" };
+	const json_t            *record = servlet_record(j, label);
+	char                    *got = text_printf("%s", "");
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		got = text_printf("%s%s%s", got, i > 0 ? " " : "",
+		                  value_text(json_object_get(record, keys[i])));
+	return strcmp(got, text_value(want)) == 0 ? NULL : got;
+}
+
+/* "spool" stands for the folder that the server was given. */
+static char *check_folder(const json_t *j, const char *label, const char *want)
+{
+	const char *spool = world_spool();
+	char       *got = value_text(json_object_get(servlet_record(j, label), "multipartFolder"));
+
+	if (text_begins(got, spool))
+		got = text_printf("spool%s", got + strlen(spool));
+	return strcmp(got, want) == 0 ? NULL : got;
+}
+
 /* ---- routes ---- */
 
 /* "/a" or "POST /a" */
@@ -198,8 +237,9 @@ static char *keep(void)
 
 bool inspected_is(const char *item)
 {
-	static const char *const begins[] = { "runtime(", "record(", "records(", "route(",
-		                              "routed(",  "chain(",  "kept(" };
+	static const char *const begins[] = { "runtime(", "record(",    "records(",
+		                              "route(",   "routed(",    "chain(",
+		                              "kept(",    "multipart(", "folder(" };
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (text_begins(item, begins[i]))
@@ -229,6 +269,10 @@ char *inspected_check(const char *item)
 		got = compare(j, argument, equals);
 	else if (strcmp(name, "records") == 0)
 		got = check_records(j, w, equals);
+	else if (strcmp(name, "multipart") == 0)
+		got = check_multipart(j, argument, equals);
+	else if (strcmp(name, "folder") == 0)
+		got = check_folder(j, argument, equals);
 	else
 		got = check_record(j, w, equals);
 	json_decref(j);

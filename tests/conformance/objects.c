@@ -181,6 +181,7 @@ static const struct kind {
 	{ 'F', BW_FILTER, &filter_type, "label+chain+label" },
 	{ 'R', "boardwalk.test.Resource", &resource_type, "" },
 	{ 'P', BW_PREPROCESSOR, &preprocessor_type, "chain" },
+	{ 'W', BW_RUNTIME_WATCHER, &watcher_type, "" },
 	{ 'L', NULL, &listener_type, "" }, /* the interfaces are its words */
 };
 

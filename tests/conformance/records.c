@@ -3,17 +3,11 @@
 #include "things.h"
 #include "world.h"
 
-#include <gateway/forms/multipart.h>
 #include <gateway/whiteboard/inspect.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <jansson.h>
 
 bool world_has_mark(void)
-{
-	return true;
-}
-
-bool world_has_insides(void)
 {
 	return true;
 }
@@ -62,36 +56,6 @@ unsigned world_bindings(const char *label)
 	for (size_t i = 0; i < s->n_contexts; i++)
 		n += s->contexts[i]->context->reading->id == id_of(label);
 	return n;
-}
-
-static const struct binding *servlet_binding(const char *label)
-{
-	const struct snapshot *s = snapshot_current();
-
-	for (size_t i = 0; i < s->n_bindings; i++)
-		if (s->bindings[i]->reading->id == id_of(label) &&
-		    s->bindings[i]->failure == FAILURE_NONE)
-			return s->bindings[i];
-	return NULL;
-}
-
-char *world_multipart(const char *label)
-{
-	const struct binding        *b = servlet_binding(label);
-	const struct reading_upload *u = b ? &b->reading->upload : NULL;
-
-	if (!u)
-		return NULL;
-	return text_printf("%s %d %s %lld %lld %lld", u->enabled ? "true" : "false", u->threshold,
-	                   u->location.p ? u->location.p : "-", (long long)u->max_file_size,
-	                   (long long)u->max_request_size, (long long)u->max_file_count);
-}
-
-const char *world_location(const char *label)
-{
-	const struct binding *b = servlet_binding(label);
-
-	return b && b->upload ? b->upload->location : NULL;
 }
 
 char *world_context_param(const char *label, const char *name)

@@ -5,12 +5,13 @@
  *   A1 | | /a | 200 A sp=/a pi=-          id | steps | requests | expected
  *   E2 | then; S C: /a | /a, /b | 200 C; 200 B; log: init C
  *
- * "then" goes on with the server of the row before. Steps: things.c and objects.c; what a thing does:
+ * A file of canonical paths (targets.c) is asked a request a row. "then" goes on with the server of the row before. Steps: things.c and objects.c; what a thing does:
  * actions.c; expectations: check.c. The server is world.h's: linked with world.c it is this process,
  * linked with gateway.c (run_gateway) a gateway of one worker, or of several that must answer alike.
  * Each failing row is printed with what was expected and what was got. The closing line counts; the
  * exit code is 0 only if at least one row ran and all passed. */
 #include "check.h"
+#include "targets.h"
 
 #include <base/fatal.h>
 #include <base/log.h>
@@ -137,6 +138,26 @@ static bool check_row(const char *file, const char *id, struct words items, stru
 	return ok;
 }
 
+static void count(bool ok)
+{
+	if (ok)
+		passed++;
+	else
+		failed++;
+}
+
+static void run_target(const char *file, char *line)
+{
+	struct target_row r = targets_read(line);
+	struct answer    *answer;
+
+	if (!r.request)
+		fatalx("%s: not a target: %s", file, line);
+	world_begin(set_up, r.steps);
+	answer = world_request(r.request);
+	count(check_row(file, r.id, r.items, &answer, 1));
+}
+
 static void run_row(const char *file, char *line)
 {
 	char          *column[COLUMNS];
@@ -154,10 +175,7 @@ static void run_row(const char *file, char *line)
 		fatalx("%s: too many requests: %s", file, column[0]);
 	for (size_t i = 0; i < requests.n; i++)
 		answers[i] = world_request(requests.items[i]);
-	if (check_row(file, column[0], text_split(column[3], "; "), answers, requests.n))
-		passed++;
-	else
-		failed++;
+	count(check_row(file, column[0], text_split(column[3], "; "), answers, requests.n));
 }
 
 static void run_file(const char *file)
@@ -165,16 +183,21 @@ static void run_file(const char *file)
 	FILE  *in = fopen(file, "r");
 	char  *line = NULL;
 	size_t cap = 0;
+	void (*run)(const char *file, char *line) = run_row;
 
 	if (!in)
 		fatal("%s", file);
 	set_up = (struct words){ NULL, 0 };
 	while (getline(&line, &cap, in) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
-		if (text_begins(line, "set-up:"))
+		if (targets_are(line)) {
+			set_up = targets_set_up();
+			run = run_target;
+		} else if (text_begins(line, "set-up:")) {
 			set_up = steps_of(line + strlen("set-up:"));
-		else if (line[0] && line[0] != '#')
-			run_row(file, line);
+		} else if (line[0] && line[0] != '#') {
+			run(file, line);
+		}
 	}
 	free(line);
 	fclose(in);

@@ -7,8 +7,8 @@
 
 /* The bundle of that name: "test" if a row names none. */
 struct bw_bundle *stage_bundle(const char *name);
-/* do=block: returns when the runner says "resume". */
-int stage_block(struct bw_req *req);
+/* do=block: returns when the runner says "resume"; ms not 0: or after that time, in a real gateway. */
+int stage_block(struct bw_req *req, unsigned ms);
 /* Is this a request of the runner's own? What sees all requests lets it pass and takes no note of it. */
 bool stage_is_own(const struct bw_req *req);
 /* The row cannot be read. */

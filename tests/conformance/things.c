@@ -42,6 +42,7 @@ void things_mark(void)
 {
 	log_clear(&things.life);
 	log_clear(&things.calls);
+	things.whole = 0;
 }
 
 struct thing *things_find(const char *label)
@@ -71,6 +72,27 @@ static void set_string(struct thing *t, const char *name, const char *value)
 	*prop(t, name) = (struct bw_prop){ name, BW_PROP_STRING, { .string = value } };
 }
 
+static void find_port(void *arg, struct bw_str json)
+{
+	static const char key[] = "\"org.osgi.service.http.port\":";
+	const char       *at = memmem(json.p, json.n, key, sizeof(key) - 1);
+
+	*(int *)arg = at ? atoi(at + sizeof(key) - 1) : 0;
+}
+
+/* $port stands for the port that this server's runtime service says. */
+static const char *with_port(const char *text)
+{
+	const char *at = text ? strstr(text, "$port") : NULL;
+	int         port;
+
+	if (!at)
+		return text;
+	bw_runtime_snapshot(find_port, &port);
+	return text_printf("%.*s%d%s", (int)(at - text), text, port,
+	                   with_port(at + strlen("$port")));
+}
+
 /* "int:5", "long:5", "bool:true", "[a, b]" or text. */
 static void set_prop(struct thing *t, const char *name, const char *word)
 {
@@ -90,7 +112,7 @@ static void set_prop(struct thing *t, const char *name, const char *word)
 			strings[i] = list.items[i];
 		*p = (struct bw_prop){ name, BW_PROP_STRINGS, { .strings = strings } };
 	} else {
-		set_string(t, name, text_value(word));
+		set_string(t, name, with_port(text_value(word)));
 	}
 }
 
@@ -378,6 +400,8 @@ bool things_answer(const char *question, const char **ret)
 		*ret = things.calls.n > 0 ? things.calls.text : "";
 	} else if (strcmp(question, "alive") == 0) {
 		*ret = text_printf("%u", things.alive);
+	} else if (strcmp(question, "whole") == 0) {
+		*ret = text_printf("%u", things.whole);
 	} else if (!text_call(question, &name, &argument)) {
 		return false;
 	} else if (strcmp(name, "id") == 0) {

@@ -32,6 +32,7 @@ struct thing {
 	unsigned     made, released;
 	const void  *type;        /* methods=: its table; NULL: that of its kind */
 	int64_t      modified_ms; /* modified=: what last_modified returns */
+	int64_t      told;        /* the change count that a watcher was told of last; 0: none */
 };
 
 struct log {
@@ -44,6 +45,7 @@ extern struct things {
 	struct log    life;  /* "init A, destroy A" since things_mark */
 	struct log    calls; /* "handle, A, finish" */
 	unsigned      alive; /* objects initialised or made, and not destroyed or released */
+	unsigned      whole; /* snapshots taken by the word of that name, since things_mark */
 } things;
 
 /* One step that registers, changes or unregisters; stage_fail on one that cannot be read. */
@@ -73,6 +75,9 @@ struct thing *thing_of(void *self);
 const void *thing_table(struct words methods);
 /* objects.c: the type table and the factory for a thing. */
 struct bw_service_object thing_object(struct thing *t);
+/* watching.c */
+extern const struct bw_runtime_watcher watcher_type;
+bool                                   things_is_told(const char *label);
 /* listeners.c */
 extern const struct bw_listener listener_type;
 const char                     *interface_of(const char *word); /* of "request" and its like */

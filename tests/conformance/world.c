@@ -15,6 +15,7 @@
 #include <gateway/request.h>
 #include <gateway/whiteboard/async.h>
 #include <gateway/whiteboard/registry.h>
+#include <gateway/whiteboard/runtime.h>
 #include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/upload.h>
 #include <gateway/whiteboard/whiteboard.h>
@@ -62,10 +63,11 @@ struct bw_bundle *stage_bundle(const char *name)
 	return b;
 }
 
-int stage_block(struct bw_req *req)
+int stage_block(struct bw_req *req, unsigned ms)
 {
 	struct req_wait wait = { .cancel = NULL };
 
+	(void)ms;
 	return request_park(req, &wait);
 }
 
@@ -263,6 +265,15 @@ static void restart(void)
 	whiteboard_init(registry);
 }
 
+static void wait_until_told(const char *label)
+{
+	for (int turns = 0; !things_is_told(label); turns++) {
+		if (turns == 1000)
+			fatalx("%s is not told", label);
+		fake_loop_turn(10);
+	}
+}
+
 static void take(struct words steps)
 {
 	for (size_t i = 0; i < steps.n; i++)
@@ -270,7 +281,9 @@ static void take(struct words steps)
 			set(steps.items[i] + strlen("setting "));
 		else if (text_begins(steps.items[i], "start "))
 			world_request(steps.items[i] + strlen("start "));
-		else if (strcmp(steps.items[i], "restart") == 0)
+		else if (text_begins(steps.items[i], "told "))
+			wait_until_told(steps.items[i] + strlen("told "));
+		else if (text_begins(steps.items[i], "restart"))
 			restart();
 		else
 			things_step(steps.items[i]);
@@ -278,8 +291,13 @@ static void take(struct words steps)
 
 bool world_can(const char *step)
 {
-	(void)step;
-	return true;
+	return !text_begins(step, "load ") && !text_begins(step, "unload ");
+}
+
+char *world_process(const char *question, const char *want)
+{
+	(void)want;
+	return text_printf("%s is not asked of this server", question);
 }
 
 static void end_server(void)
@@ -300,6 +318,7 @@ static void start_server(void)
 {
 	end_server();
 	set_defaults();
+	runtime_init("127.0.0.1:8080");
 	registry = registry_new();
 	bundles_use(registry);
 	whiteboard_init(registry);
@@ -338,6 +357,7 @@ void world_done(void)
 	end_server();
 	async_done();
 	upload_done();
+	runtime_done();
 	request_pool_done();
 	fiber_pool_done();
 	rmdir(text_printf("%s/up", spool)); /* which a row has had made */
@@ -361,14 +381,9 @@ bool world_ask(const char *question, const char **ret)
 	return things_answer(question, ret);
 }
 
-/* "spool" stands for the folder that this server was given. */
-char *world_folder(const char *label)
+const char *world_spool(void)
 {
-	const char *folder = world_location(label);
-
-	if (!folder || !text_begins(folder, spool))
-		return folder ? text_printf("%s", folder) : NULL;
-	return text_printf("spool%s", folder + strlen(spool));
+	return spool;
 }
 
 uint64_t world_count_before(void)

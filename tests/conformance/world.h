@@ -45,6 +45,10 @@ void world_done(void);
 /* "GET /a Name:value", or "resume": the oldest blocked one goes on. */
 struct answer *world_request(const char *text);
 
+/* Of a process with bundles that can be unloaded: "mapped(c)" is yes or no, "logged(text)" yes. Waits for it
+ * to become want. NULL, or what it is instead. */
+char *world_process(const char *question, const char *want);
+
 unsigned world_workers(void);
 void     world_look_at(unsigned worker);
 /* things_answer's questions. */
@@ -56,13 +60,8 @@ bool world_ask(const char *question, const char **ret);
 size_t world_failures(const char *label, struct record **ret);
 /* Active bindings of a thing, or uses of a context. */
 unsigned world_bindings(const char *label);
-/* What a servlet's record says of multipart bodies: "true 10240 /up -1 -1 50"; and the folder that it came
- * to. NULL: no active servlet. */
-char *world_multipart(const char *label), *world_folder(const char *label);
-/* False: this server does not tell either. */
-bool world_has_insides(void);
-/* records.c, for world.c. */
-const char *world_location(const char *label);
+/* The folder that the server was given for parts of requests. */
+const char *world_spool(void);
 /* An init parameter of a context; NULL if it has none of that name. */
 char *world_context_param(const char *label, const char *name);
 /* What it shows, as inspect.h of the whiteboard has it; a new reference. */

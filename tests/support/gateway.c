@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <store/store.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -79,9 +80,9 @@ bool test_gateway_logged(const struct test_gateway *g, const char *text)
 
 /* ---- files ---- */
 
-static void copy_bundle(const struct test_gateway *g, const char *name)
+static void copy_bundle(const struct test_gateway *g, const char *name, const char *as)
 {
-	char  *from, *to = below(g, name);
+	char  *from, *to = below(g, as);
 	char   block[65536];
 	FILE  *in, *out;
 	size_t n;
@@ -113,9 +114,9 @@ static void write_settings(const struct test_gateway *g, const struct test_gatew
 	        "gateway:\n  listen: 127.0.0.1:%u\n  management: 127.0.0.1:%u\n  workers: %u\n"
 	        "  user: \"\"\n  owner: \"\"\n  auth_socket: %s/auth.sock\n  repo_socket: "
 	        "%s/repo.sock\n"
-	        "  control_socket: %s/control.sock\n"
+	        "  control_socket: %s/control.sock\n  store: %s\n"
 	        "  spool: %s\n  access_log: \"\"\n  log_level: warning\n  bundles: [",
-	        g->port, g->port + 1, o->workers, g->root, g->root, g->root, g->root);
+	        g->port, g->port + 1, o->workers, g->root, g->root, g->root, g->root, g->root);
 	for (size_t i = 0; o->bundles != NULL && o->bundles[i] != NULL; i++)
 		fprintf(out, "%s%s/%s", i > 0 ? ", " : "", g->root, o->bundles[i]);
 	fprintf(out, "]\n%s", o->settings != NULL ? o->settings : "");
@@ -134,27 +135,24 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 /* ---- orders ---- */
 
-static FILE *send_order(const struct test_gateway *g, const char *request)
+static FILE *open_control(const struct test_gateway *g)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	FILE              *both;
+	FILE              *in;
 
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s/control.sock", g->root);
-	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) != 0 ||
-	    (both = fdopen(fd, "r+")) == NULL)
+	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) != 0 || (in = fdopen(fd, "r")) == NULL)
 		give_up(g, at.sun_path);
-	fprintf(both, "%s\n", request);
-	fflush(both);
-	return both;
+	return in;
 }
 
 /* A line of each worker, then one that says that it was all. */
-json_t *test_gateway_order(const struct test_gateway *g, const char *request)
+static json_t *order(FILE *in, const char *request)
 {
-	FILE   *in = send_order(g, request);
 	json_t *all = json_array(), *line = NULL, *answer;
 
+	dprintf(fileno(in), "%s\n", request);
 	do {
 		json_decref(line);
 		line = json_loadf(in, JSON_DISABLE_EOF_CHECK, NULL);
@@ -167,8 +165,113 @@ json_t *test_gateway_order(const struct test_gateway *g, const char *request)
 		all = NULL;
 	}
 	json_decref(line);
+	return all;
+}
+
+json_t *test_gateway_order(const struct test_gateway *g, const char *request)
+{
+	FILE   *in = open_control(g);
+	json_t *all = order(in, request);
+
 	fclose(in);
 	return all;
+}
+
+/* What the store says is what is decided. */
+static void write_store(const struct test_gateway *g, const char *name, bool there)
+{
+	struct store         s;
+	struct store_bundle *b;
+	char                 err[256];
+
+	if (!store_read(g->root, &s, err, sizeof(err)))
+		give_up(g, err);
+	b = store_find(&s, name);
+	if (there) {
+		b = b != NULL ? b : store_add(&s, name);
+		b->generation = g->generation;
+		memset(b->sha256, '0', STORE_SHA256); /* only the operator's commands look at it */
+	} else if (b != NULL) {
+		store_remove(&s, b);
+	}
+	s.next = g->generation + 1;
+	if (!store_write(g->root, &s, false, err, sizeof(err)))
+		give_up(g, err);
+	store_done(&s);
+}
+
+/* A change is of the connection that prepared it. */
+static bool change_bundle(const struct test_gateway *g, const char *action, const char *name)
+{
+	FILE   *in = open_control(g);
+	char   *prepare;
+	json_t *prepared, *published = NULL;
+
+	if (asprintf(&prepare,
+	             "{\"verb\": \"bundle.prepare\", \"action\": \"%s\", \"name\": \"%s\","
+	             " \"generation\": %u}",
+	             action, name, g->generation) < 0)
+		give_up(g, name);
+	prepared = order(in, prepare);
+	if (prepared != NULL) {
+		write_store(g, name, strcmp(action, "install") == 0);
+		published = order(in, "{\"verb\": \"bundle.publish\"}");
+	}
+	json_decref(prepared);
+	json_decref(published);
+	free(prepare);
+	fclose(in);
+	return published != NULL;
+}
+
+bool test_gateway_install(struct test_gateway *g, const char *name, const char *file)
+{
+	char *as;
+
+	if (asprintf(&as, "%s.%u.so", name, ++g->generation) < 0)
+		give_up(g, name);
+	copy_bundle(g, file, as);
+	free(as);
+	return change_bundle(g, "install", name);
+}
+
+bool test_gateway_uninstall(struct test_gateway *g, const char *name)
+{
+	g->generation++;
+	return change_bundle(g, "uninstall", name);
+}
+
+static bool has_mapped(const struct test_gateway *g, long pid, const char *name)
+{
+	char  path[64], line[512], begin[128];
+	FILE *in;
+	bool  found = false;
+
+	snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+	snprintf(begin, sizeof(begin), "%s/%s.", g->root, name);
+	in = fopen(path, "re");
+	while (in != NULL && !found && fgets(line, sizeof(line), in) != NULL)
+		found = strstr(line, begin) != NULL;
+	if (in != NULL)
+		fclose(in);
+	return found;
+}
+
+bool test_gateway_maps(const struct test_gateway *g, const char *name)
+{
+	char  path[64];
+	FILE *in;
+	long  pid;
+	bool  found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)g->pid, (int)g->pid);
+	in = fopen(path, "re");
+	if (in == NULL)
+		give_up(g, path);
+	while (!found && fscanf(in, "%ld", &pid) == 1)
+		found = has_mapped(g, pid, name);
+	fclose(in);
+	return found;
 }
 
 /* ---- the process ---- */
@@ -217,7 +320,7 @@ void test_gateway_start(struct test_gateway *ret, const struct test_gateway_opti
 		give_up(ret, ret->root);
 	ret->port = test_find_ports();
 	for (size_t i = 0; options->bundles != NULL && options->bundles[i] != NULL; i++)
-		copy_bundle(ret, options->bundles[i]);
+		copy_bundle(ret, options->bundles[i], options->bundles[i]);
 	write_settings(ret, options);
 	fflush(NULL);
 	ret->pid = fork();

@@ -11,6 +11,7 @@ struct test_gateway {
 	char root[64]; /* settings, bundles and log are below it; removed by test_gateway_stop */
 	unsigned port; /* management is port + 1 */
 	pid_t    pid;  /* of the workers' parent */
+	unsigned generation; /* of the bundle that was installed last */
 };
 
 struct test_gateway_options {
@@ -30,6 +31,11 @@ void test_gateway_discard(struct test_gateway *g);
 /* What its workers say to an order of the operator, {"verb": "whiteboard"} or so: a JSON array with the
  * answer of each; NULL if one of them gave none. Owned: json_decref. */
 struct json_t *test_gateway_order(const struct test_gateway *g, const char *request);
+/* Installs tests/bundles/FILE.so, whose name is that, as the operator would. False: it is refused. */
+bool test_gateway_install(struct test_gateway *g, const char *name, const char *file);
+bool test_gateway_uninstall(struct test_gateway *g, const char *name);
+/* Does a worker have an installed bundle of that name mapped? */
+bool test_gateway_maps(const struct test_gateway *g, const char *name);
 /* Whether text stands in its log. */
 bool test_gateway_logged(const struct test_gateway *g, const char *text);
 void test_gateway_print_log(const struct test_gateway *g);

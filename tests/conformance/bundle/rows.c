@@ -11,6 +11,7 @@
  *   /rows-control/ask       a question of things_answer          200; 204: absent; 404: no such one
  *   /rows-control/blocked   returns when so many requests block  200; 504: they do not
  *   /rows-control/resume    the oldest blocked one goes on       200; 409: there is none
+ *   /rows-control/told      returns when that watcher was told   200; 504: it is not
  *   /rows-control/worker    which worker this is                 200
  *
  * A request that blocks waits in bw_offload for a semaphore, so its coroutine is parked as by any slow
@@ -21,6 +22,7 @@
 #include "names.h"
 
 #include <conformance/things.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
@@ -38,6 +40,7 @@
 struct blocked { /* on the coroutine's stack */
 	struct blocked *next;
 	sem_t           go;
+	unsigned        ms; /* 0: until it is told to */
 };
 
 static struct {
@@ -50,8 +53,14 @@ static struct {
 static void wait_for_go(void *arg)
 {
 	struct blocked *b = arg;
+	struct timespec until;
 
-	while (sem_wait(&b->go) != 0)
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += b->ms / 1000;
+	until.tv_nsec += b->ms % 1000 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while ((b->ms ? sem_timedwait(&b->go, &until) : sem_wait(&b->go)) != 0 && errno == EINTR)
 		;
 }
 
@@ -82,14 +91,30 @@ static struct blocked *dequeue(void)
 	return b;
 }
 
-int stage_block(struct bw_req *req)
+/* One whose time was up stands there still. */
+static void leave(struct blocked *b)
 {
-	struct blocked b = { .next = NULL };
+	struct blocked **at = &queue.oldest;
+
+	pthread_mutex_lock(&queue.lock);
+	while (*at && *at != b)
+		at = &(*at)->next;
+	if (*at) {
+		*at = b->next;
+		queue.n--;
+	}
+	pthread_mutex_unlock(&queue.lock);
+}
+
+int stage_block(struct bw_req *req, unsigned ms)
+{
+	struct blocked b = { .ms = ms };
 	int            err;
 
 	sem_init(&b.go, 0, 0);
 	enqueue(&b);
 	err = bw_offload(req, wait_for_go, &b);
+	leave(&b);
 	sem_destroy(&b.go);
 	return err;
 }
@@ -211,6 +236,19 @@ static int order_resume(struct bw_req *req, char *text)
 	return bw_res_puts(req, "resumed");
 }
 
+/* The worker's own thread tells the watchers, between requests. */
+static int order_told(struct bw_req *req, char *label)
+{
+	int err = BW_OK;
+
+	for (int i = 0; err == BW_OK && !things_is_told(label); i++) {
+		if (i == PATIENCE_S * 100)
+			return bw_res_status(req, 504);
+		err = bw_sleep_ms(req, 10);
+	}
+	return err != BW_OK ? err : bw_res_puts(req, "told");
+}
+
 static int order_worker(struct bw_req *req, char *text)
 {
 	(void)text;
@@ -221,9 +259,9 @@ static const struct {
 	const char *name;
 	int (*run)(struct bw_req *req, char *argument);
 } orders[] = {
-	{ "/step", order_step },     { "/mark", order_mark },     { "/end", order_end },
-	{ "/forget", order_forget }, { "/ask", order_ask },       { "/blocked", order_blocked },
-	{ "/resume", order_resume }, { "/worker", order_worker },
+	{ "/step", order_step },     { "/mark", order_mark }, { "/end", order_end },
+	{ "/forget", order_forget }, { "/ask", order_ask },   { "/blocked", order_blocked },
+	{ "/resume", order_resume }, { "/told", order_told }, { "/worker", order_worker },
 };
 
 /* On the coroutine's stack: forget frees all text. */

@@ -9,8 +9,10 @@
 #include <boardwalk/listener.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <boardwalk/runtime.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <tests/support/fake_loop.h>
 
 static struct registry *registry;
 
@@ -70,6 +72,48 @@ static void end(void)
 }
 
 TestSuite(inspect, .init = begin, .fini = end);
+
+/* ---- who watches ---- */
+
+static int64_t  told;
+static unsigned tellings;
+
+static void on_changed(void *self, int64_t count)
+{
+	(void)self;
+	told = count;
+	tellings++;
+}
+
+static void turn_until_told(void)
+{
+	for (int i = 0; i < 100 && told != (int64_t)snapshot_current()->number; i++)
+		fake_loop_turn(10);
+}
+
+Test(inspect, a_watcher_is_told_of_changes_together)
+{
+	static const struct bw_runtime_watcher watcher = { .size = sizeof(watcher),
+		                                           .changed = on_changed };
+	static const struct bw_runtime_watcher cut = { .size = sizeof(watcher) - 1,
+		                                       .changed = on_changed };
+	struct bw_service *w = ADD(&watcher, BW_RUNTIME_WATCHER, BW_P_STRING("a", "b")), *a;
+
+	ADD(&cut, BW_RUNTIME_WATCHER, BW_P_STRING("a", "b"));
+	fake_loop_turn(20);
+	cr_assert(eq(u32, tellings, 0), "who watches is no change");
+	a = ADD(&servlet, BW_SERVLET, PATTERN("/a"));
+	ADD(&servlet, BW_SERVLET, PATTERN("/b"));
+	registry_unregister(a);
+	cr_assert(eq(u32, tellings, 0), "nobody is called from inside of a change");
+	turn_until_told();
+	cr_assert(eq(u32, tellings, 1));
+	cr_assert(eq(i64, told, (int64_t)snapshot_current()->number));
+	registry_unregister(w);
+	ADD(&servlet, BW_SERVLET, PATTERN("/c"));
+	fake_loop_turn(20);
+	cr_assert(eq(u32, tellings, 1));
+}
 
 /* ---- reading it ---- */
 
@@ -234,6 +278,8 @@ Test(inspect, what_is_active_stands_in_its_context)
 	expect(c, "servletDTOs/1/multipartLocation", "\"/tmp\"");
 	expect(c, "servletDTOs/1/multipartMaxFileSize", "7");
 	expect(c, "servletDTOs/1/multipartMaxRequestSize", "-1");
+	expect(c, "servletDTOs/1/multipartMaxFileCount", "50");
+	expect(c, "servletDTOs/1/multipartFolder", "\"/tmp\"");
 	expect_size(c, "errorPageDTOs", 2);
 	expect(c, "errorPageDTOs/0/errorCodes", "[404]");
 	expect(c, "errorPageDTOs/0/exceptions", "[\"acme.x\"]");
