@@ -105,18 +105,50 @@ bool run_find_principal(struct run *run, const struct repoinit_word *name, char 
 	return done;
 }
 
+/* An element of an array's text, behind "{" or another one. */
+static void put_element(struct buf *out, const char *text)
+{
+	buf_printf(out, "%s\"", buf_size(out) > 1 ? "," : "");
+	for (const char *c = text; *c != '\0'; c++)
+		buf_printf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+	buf_printf(out, "\"");
+}
+
+void run_touched(struct run *run, const char *path)
+{
+	if (buf_size(&run->touched) == 0)
+		buf_printf(&run->touched, "{");
+	put_element(&run->touched, path);
+}
+
+/* Whether all nodes that were touched are as their types want them. */
+static bool check_touched(struct run *run, struct repoinit_at at)
+{
+	const char *params[1];
+	char       *nothing = NULL;
+	bool        done;
+
+	if (buf_size(&run->touched) == 0)
+		return true;
+	buf_printf(&run->touched, "}%c", '\0');
+	params[0] = (const char *)buf_data(&run->touched);
+	done = run_ask(run, at,
+	               "SELECT repo.node_check(ARRAY ("
+	               "SELECT id FROM repo.tree WHERE path = ANY ($1::text[])))",
+	               1, params, &nothing);
+	buf_clear(&run->touched);
+	free(nothing);
+	return done;
+}
+
 char *run_array(const struct repoinit_word *words)
 {
 	struct buf out;
 
 	buf_init(&out);
 	buf_printf(&out, "{");
-	for (const struct repoinit_word *w = words; w != NULL; w = w->next) {
-		buf_printf(&out, "%s\"", w == words ? "" : ",");
-		for (const char *c = w->text.p; *c != '\0'; c++)
-			buf_printf(&out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-		buf_printf(&out, "\"");
-	}
+	for (const struct repoinit_word *w = words; w != NULL; w = w->next)
+		put_element(&out, w->text.p);
 	buf_printf(&out, "}%c", '\0');
 	return (char *)out.mem; /* starts there, since nothing was consumed */
 }
@@ -143,10 +175,20 @@ static const struct executor {
 	[REPOINIT_REMOVE_MIXIN] = { run_mixins, 2 },
 };
 
+/* Nodes are checked when a statement is through; its `with properties` is a second one at its place. */
+static bool run_statement(struct run *run, const struct repoinit_statement *s)
+{
+	if (!executors[s->kind].run(run, s))
+		return false;
+	if (s->next != NULL && s->next->at.line == s->at.line && s->next->at.column == s->at.column)
+		return true;
+	return check_touched(run, s->at);
+}
+
 static bool run_pass(struct run *run, const struct repoinit_script *script, unsigned pass)
 {
 	for (const struct repoinit_statement *s = repoinit_first(script); s != NULL; s = s->next)
-		if (executors[s->kind].pass == pass && !executors[s->kind].run(run, s))
+		if (executors[s->kind].pass == pass && !run_statement(run, s))
 			return false;
 	return true;
 }
@@ -159,6 +201,7 @@ static bool run_once(struct run *run, const struct repoinit_script *script)
 	run->changes = 0;
 	run->retry = false;
 	buf_clear(&run->said);
+	buf_clear(&run->touched);
 	for (unsigned pass = 0; pass < 3 && done; pass++)
 		done = run_pass(run, script, pass);
 	if (done && run->changes > 0) {
@@ -199,6 +242,7 @@ bool repoinit_run(struct database *db, const struct cli_settings *settings, cons
 	if (repoinit_parse(text, n, &script, &error) != 0)
 		return run_fail(&run, error.at, "%s", error.text);
 	buf_init(&run.said);
+	buf_init(&run.touched);
 	for (unsigned tries = 1; tries <= 3 && !done; tries++) {
 		done = run_once(&run, script);
 		if (!done && !run.retry)
@@ -210,6 +254,7 @@ bool repoinit_run(struct database *db, const struct cli_settings *settings, cons
 	if (done)
 		report(&run);
 	buf_done(&run.said);
+	buf_done(&run.touched);
 	return done && (run.changes == 0 || repoinit_ring(db));
 }
 

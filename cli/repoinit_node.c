@@ -17,8 +17,10 @@ static bool add_mixin(struct run *run, const char *path, const struct repoinit_w
 
 	if (!run_ask_bool(run, mixin->at, "SELECT repo.mixin_add($1, $2)", 2, params, &added))
 		return false;
-	if (added)
+	if (added) {
 		run_changed(run, "added mixin %s to %s", mixin->text.p, path);
+		run_touched(run, path);
+	}
 	return true;
 }
 
@@ -41,32 +43,52 @@ static bool check_type(struct run *run, const struct repoinit_word *type)
 	return done;
 }
 
+/* Makes the node if it is missing. A parent that has no type for children gets a sling:Folder. */
+static bool create_node(struct run *run, struct repoinit_at at, const char *parent,
+                        const char *path, const char *type, bool *ret_made)
+{
+	const char *params[] = { path, type, *parent != '\0' ? parent : "/" };
+
+	return run_ask_bool(run, at,
+	                    "SELECT repo.node_create($1, coalesce($2, (SELECT repo.child_type(id,"
+	                    "  substring($1 FROM '[^/]*$')) FROM repo.tree WHERE path = $3),"
+	                    "  'sling:Folder'))",
+	                    3, params, ret_made);
+}
+
+/* A node that is there and is ensured gets the type that its segment states. */
+static bool set_type(struct run *run, const struct repoinit_segment *at, const char *path)
+{
+	const char *params[] = { path, at->type->text.p };
+	bool        typed = false;
+
+	if (!run_ask_bool(run, at->at, "SELECT repo.node_type_set($1, $2)", 2, params, &typed))
+		return false;
+	if (typed) {
+		run_changed(run, "made %s a %s", path, at->type->text.p);
+		run_touched(run, path);
+	}
+	return true;
+}
+
 /* One node of the path. An existing one gets the stated type and mixins only if it is ensured. */
 static bool make_node(struct run *run, const struct repoinit_statement *s,
                       const struct repoinit_segment *at, const char *parent, const char *path)
 {
 	const struct repoinit_word *type = at->type != NULL ? at->type : s->path.default_type;
-	const char                 *params[] = { path, type != NULL ? type->text.p : NULL,
-                                 *parent != '\0' ? parent : "/" };
-	bool made = false, typed = false, ensure = s->kind == REPOINIT_ENSURE_NODES;
+	bool                        made = false;
 
 	if (type != NULL && !check_type(run, type))
 		return false;
-	if (!run_ask_bool(run, at->at,
-	                  "SELECT repo.node_create($1, coalesce($2, repo.child_type($3)))", 3,
-	                  params, &made))
+	if (!create_node(run, at->at, parent, path, type != NULL ? type->text.p : NULL, &made))
 		return false;
-	if (made)
+	if (made) {
 		run_changed(run, "created %s", path);
-	if (!made && !ensure)
+		run_touched(run, path);
+	} else if (s->kind != REPOINIT_ENSURE_NODES)
 		return true;
-	if (!made && at->type != NULL) {
-		if (!run_ask_bool(run, at->at, "SELECT repo.node_type_set($1, $2)", 2, params,
-		                  &typed))
-			return false;
-		if (typed)
-			run_changed(run, "made %s a %s", path, at->type->text.p);
-	}
+	else if (at->type != NULL && !set_type(run, at, path))
+		return false;
 	return add_mixins(run, path, at->mixins);
 }
 
@@ -94,8 +116,10 @@ static bool remove_mixin(struct run *run, const char *path, const struct repoini
 
 	if (!run_ask_bool(run, mixin->at, "SELECT repo.mixin_remove($1, $2)", 2, params, &removed))
 		return false;
-	if (removed)
+	if (removed) {
 		run_changed(run, "removed mixin %s from %s", mixin->text.p, path);
+		run_touched(run, path);
+	}
 	return true;
 }
 
@@ -137,8 +161,10 @@ static bool set_property(struct run *run, const char *path, const struct repoini
 	params[2] = (const char *)buf_data(&value);
 	done = run_ask_bool(run, line->at, "SELECT repo.property_set($1, $2, $3::jsonb)", 3, params,
 	                    &written);
-	if (written)
+	if (written) {
 		run_changed(run, "set %s of %s", line->name.p, path);
+		run_touched(run, path);
+	}
 	buf_done(&value);
 	return done;
 }

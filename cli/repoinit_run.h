@@ -15,8 +15,9 @@ struct run {
 	const char                *name;
 	bool                       quiet;
 	unsigned                   changes;
-	struct buf                 said;  /* their lines, printed when they are committed */
-	bool                       retry; /* it failed, but may succeed when tried again */
+	struct buf                 said;    /* their lines, printed when they are committed */
+	struct buf                 touched; /* paths of nodes to check, as the text of an array */
+	bool                       retry;   /* it failed, but may succeed when tried again */
 };
 
 /* Always false. */
@@ -27,6 +28,8 @@ __attribute__((format(printf, 4, 5))) void run_note(const struct run *run, struc
                                                     const char *kind, const char *format, ...);
 /* One line about a change: "created /a/b". */
 __attribute__((format(printf, 2, 3))) void run_changed(struct run *run, const char *format, ...);
+/* A node was made or changed: whether it is as its types want it is asked behind the statement. */
+void run_touched(struct run *run, const char *path);
 
 /* The first column of the first row, owned (free); NULL in *ret if there is no row or it is NULL. */
 bool run_ask(struct run *run, struct repoinit_at at, const char *sql, int n_params,

@@ -344,7 +344,7 @@ Test(sql, news_of_types_lists_and_accounts)
 	refused("SELECT repo.node_type_set('/a', 'nt:base')", "22023");
 	refused("SELECT repo.node_type_set('/none', 'nt:file')", "P0002");
 	refused("SELECT repo.mixin_add('/none', 'mix:title')", "P0002");
-	refused("SELECT repo.mixin_add('/a', 'mix:lockable')", "0A000");
+	refused("SELECT repo.mixin_add('/a', 'nt:folder')", "22023");
 	refused("SELECT repo.mixin_add('/a', NULL)", "22023");
 	refused("SELECT repo.acl_delete('/none')", "P0002");
 	refused("SELECT repo.ace_remove('/a', 3, true, '{}', '{}')", "22023");
