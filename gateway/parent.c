@@ -17,6 +17,7 @@
 
 #include "control/control.h"
 #include "control/porter.h"
+#include "control/refusals.h"
 #include "bundle/crashes.h"
 #include "listeners.h"
 #include "settings.h"
@@ -68,6 +69,7 @@ struct parent {
 	struct crew                   *crew;
 	struct changes                *changes;
 	struct porter                 *porter;
+	struct refusals               *refusals;
 	struct control                *control;
 	struct pollfd                 *fds; /* signals, workers, control */
 	int                            signal_fd;
@@ -97,6 +99,7 @@ __attribute__((noreturn)) static void become_worker(struct parent *p, uint32_t i
 
 	close(p->signal_fd);
 	control_free(p->control);
+	refusals_free(p->refusals);
 	porter_free(p->porter);
 	crew_free(p->crew);
 	sigprocmask(SIG_SETMASK, &p->inherited, NULL);
@@ -365,6 +368,7 @@ static uint64_t tend(struct parent *p)
 	wait_us = control_tend(p->control, now_us, wait_us);
 	wait_us = crew_tend(p->crew, now_us, wait_us);
 	wait_us = changes_tend(p->changes, now_us, wait_us);
+	refusals_tend(p->refusals);
 	for (uint32_t i = 0; i < p->listeners->n; i++)
 		wait_us = tend_child(p, i, now_us, wait_us);
 	return wait_us;
@@ -428,20 +432,38 @@ static void open_signals(struct parent *p)
 		fatal("signalfd");
 }
 
+/* It may accept, unless it could not start a bundle that others have started. */
+static void on_up(struct parent *p, uint32_t worker, const char *words, size_t n)
+{
+	struct child        *c = &p->children[worker];
+	enum refusals_others others = porter_is_any_open(p->porter)    ? REFUSALS_OTHERS
+	                              : porter_was_any_open(p->porter) ? REFUSALS_PREDECESSOR
+	                                                               : REFUSALS_NOBODY;
+
+	if (refusals_hear(p->refusals, words, n, others)) {
+		porter_up(p->porter, worker);
+		return;
+	}
+	log_warning(0, "worker %u (pid %d) has not all bundles: it is replaced", worker,
+	            (int)c->pid);
+	c->retired = true;
+	kill(c->pid, SIGTERM);
+}
+
 static void on_news(void *arg, uint32_t worker, const char *words, size_t n)
 {
-	struct parent *p = arg;
+	static const char up[] = "up";
 
-	(void)n;
-	if (strcmp(words, "up") == 0)
-		porter_up(p->porter, worker);
+	if (n >= sizeof(up) && strcmp(words, up) == 0)
+		on_up(arg, worker, words + sizeof(up), n - sizeof(up));
 }
 
 static void parent_init(struct parent *p)
 {
-	const struct changes_hooks hooks = { abort_worker, p };
-	const struct porter_hooks  porter_hooks = { abort_worker, p };
-	uint32_t                   n = p->listeners->n;
+	const struct changes_hooks  hooks = { abort_worker, p };
+	const struct porter_hooks   porter_hooks = { abort_worker, p };
+	const struct refusals_hooks refusals_hooks = { abort_worker, p };
+	uint32_t                    n = p->listeners->n;
 
 	p->children = xcalloc(n, sizeof(struct child));
 	p->fds = xcalloc(1 + n + 1 + CONTROL_MAX_CLIENTS, sizeof(struct pollfd));
@@ -449,6 +471,7 @@ static void parent_init(struct parent *p)
 	crew_on_news(p->crew, on_news, p);
 	p->porter = porter_new(p->crew, &porter_hooks);
 	p->changes = changes_new(p->crew, p->settings->store, &hooks);
+	p->refusals = refusals_new(p->crew, p->changes, &refusals_hooks);
 	p->control = control_new(p->crew, p->changes, p->listeners->control_fd, p->owner);
 	open_signals(p);
 }
@@ -456,6 +479,7 @@ static void parent_init(struct parent *p)
 static void parent_done(struct parent *p)
 {
 	control_free(p->control);
+	refusals_free(p->refusals);
 	changes_free(p->changes);
 	porter_free(p->porter);
 	crew_free(p->crew);

@@ -15,7 +15,6 @@
 #include <base/conf.h>
 #include <base/fatal.h>
 #include <base/log.h>
-#include <base/symbolic.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -142,7 +141,8 @@ static void load_file(const char *file, const struct bundle_list *installed)
 		refuse(b, reason);
 		return;
 	}
-	if (find_row(installed, b->descriptor->symbolic_name)) {
+	row = find_row(installed, b->descriptor->symbolic_name);
+	if (row && row->generation != 0) {
 		generation_leave(b);
 		return;
 	}
@@ -154,54 +154,44 @@ static void load_file(const char *file, const struct bundle_list *installed)
 	generation_belongs(b, e);
 	generation_describe(b, b->descriptor->version, b->descriptor->build);
 	e->current = b;
-	start(b);
-}
-
-static const char *check_row(struct bw_bundle *b)
-{
-	const char *reason = library_open(b);
-
-	if (reason)
-		return reason;
-	return strcmp(b->descriptor->symbolic_name, b->name) == 0
-	               ? NULL
-	               : "has another symbolic name than it was installed under";
-}
-
-static void start_row(struct bw_bundle *b)
-{
-	const char *reason = check_row(b);
-
-	if (reason) {
-		refuse(b, reason);
-		return;
-	}
-	generation_describe(b, b->descriptor->version, b->descriptor->build);
-	start(b);
-}
-
-static void load_row(const struct bundle_row *row)
-{
-	struct bundle_entry *e = entries_get(row->name);
-	bool                 active = row->state == BUNDLE_ACTIVE;
-	struct bw_bundle    *b;
-
-	if (e->current) {
-		log_error(0, "bundle %s is listed twice", row->name);
-		return;
-	}
-	b = generation_new(e, row->generation, active ? row->file : NULL);
-	e->current = b;
-	b->state = row->state;
-	if (active)
-		start_row(b);
+	if (row)
+		refuse(b, row->reason);
 	else
-		b->failure = row->reason ? xstrdup(row->reason) : NULL;
-	if (b->state == BUNDLE_ACTIVE)
-		return;
+		start(b);
+}
+
+/* In the entry's place, without a file. */
+static void stand_in_row(struct bundle_entry *e, const struct bundle_row *row,
+                         enum bundle_state state, const char *reason)
+{
+	struct bw_bundle *b = generation_new(e, row->generation, NULL);
+
+	e->current = b;
+	b->state = state;
+	b->failure = reason ? xstrdup(reason) : NULL;
 	b->life = LIFE_SERVING;
 	if (row->footprint && !footprint_register(registry, b, row->footprint))
 		log_error(0, "bundle %s: its footprint cannot be read", row->name);
+}
+
+/* As it was installed: all of it, or nothing. */
+static void load_row(const struct bundle_row *row)
+{
+	struct bundle_entry *e = entries_get(row->name);
+	struct bundle_order  o = { .action = BUNDLE_INSTALL,
+		                   .name = row->name,
+		                   .generation = row->generation,
+		                   .file = row->file };
+	char                 reason[256];
+
+	if (e->current)
+		log_error(0, "bundle %s is listed twice", row->name);
+	else if (row->state != BUNDLE_ACTIVE)
+		stand_in_row(e, row, row->state, row->reason);
+	else if (bundles_prepare(&o, reason, sizeof(reason)) == BW_OK)
+		bundles_publish(row->generation);
+	else
+		stand_in_row(e, row, BUNDLE_REFUSED, reason);
 }
 
 void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_ms)
@@ -217,7 +207,7 @@ void bundles_load(const struct conf_list *files, const struct bundle_list *insta
 	for (size_t i = 0; i < files->n; i++)
 		load_file(files->items[i], installed);
 	for (size_t i = 0; installed && i < installed->n; i++)
-		if (symbolic_name_ok(installed->rows[i].name))
+		if (installed->rows[i].generation != 0)
 			load_row(&installed->rows[i]);
 }
 
@@ -286,14 +276,31 @@ static json_t *text(const char *s)
 static json_t *describe(const struct bundle_entry *e)
 {
 	const struct bw_bundle *b = e->current;
+	bool                    active = b->state == BUNDLE_ACTIVE, known;
 	json_int_t              services = 0;
 
+	/* No more than a worker knows that has never had it started: they are compared. */
+	known = active || b->generation == 0;
 	registry_each(registry, b, count, &services);
 	return json_pack("{so so so sI ss so so sI sI}", "name", text(e->name), "version",
-	                 text(b->version), "build", text(b->build), "generation",
-	                 (json_int_t)b->generation, "state", state_text(b), "reason",
-	                 text(b->failure), "file", text(b->file), "services", services, "mapped",
-	                 (json_int_t)generation_count_mapped(e));
+	                 text(known ? b->version : NULL), "build", text(known ? b->build : NULL),
+	                 "generation", (json_int_t)b->generation, "state", state_text(b), "reason",
+	                 text(b->failure), "file", text(active ? b->file : NULL), "services",
+	                 services, "mapped", (json_int_t)generation_count_mapped(e));
+}
+
+void bundles_put_refused(struct buf *words)
+{
+	for (const struct bundle_entry *e = entries; e; e = e->next) {
+		const struct bw_bundle *b = e->current;
+
+		if (!b || b->state != BUNDLE_REFUSED || !b->failure)
+			continue;
+		buf_append(words, e->name, strlen(e->name) + 1);
+		buf_printf(words, "%llu", (unsigned long long)b->generation);
+		buf_append(words, "", 1);
+		buf_append(words, b->failure, strlen(b->failure) + 1);
+	}
 }
 
 void bundles_describe(struct buf *json)

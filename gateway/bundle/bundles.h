@@ -47,11 +47,18 @@ int bundles_prepare(const struct bundle_order *o, char *reason, size_t n);
 void bundles_publish(uint64_t generation);
 void bundles_drop(uint64_t generation);
 
+/* The parent says that the bundle of that name is of no use: stand-ins take its place, and `why` is its
+ * reason. BW_OK also if there is no such bundle, or it is stopped; otherwise as bundles_prepare. */
+int bundles_refuse(const char *name, const char *why, char *reason, size_t n);
+/* Appends those that are refused as triples of words, each with its NUL: name, generation, reason. */
+void bundles_put_refused(struct buf *words);
+
 /* ---- looking ---- */
 
 /* A JSON array, one object per bundle in the order of installation: name, version, build,
  * generation, state (ACTIVE; RESOLVED: stopped; INSTALLED: refused), reason, file, services, mapped
- * (old generations that are still in memory). */
+ * (old generations that are still in memory). Of an installed one that does not run the version and
+ * build are null, and the file of any. */
 void bundles_describe(struct buf *json);
 /* What the bundle of that name registers, as one line of JSON that a bundle_row can carry to
  * another worker, where stand-ins are made of it. False: no such bundle; json is as it was. */
@@ -65,7 +72,8 @@ size_t bundles_kept(void);
 
 enum bundle_state { BUNDLE_ACTIVE, BUNDLE_STOPPED, BUNDLE_REFUSED };
 
-/* What the parent remembers of an installed bundle, for a worker that it starts. */
+/* What the parent remembers of an installed bundle, for a worker that it starts; and, with the
+ * generation 0, of one of the settings that is refused. */
 struct bundle_row {
 	const char       *name, *file; /* file: NULL unless ACTIVE */
 	uint64_t          generation;

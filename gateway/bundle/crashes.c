@@ -35,7 +35,8 @@ struct culprit {
 	char           *name; /* symbolic name, or a file whose constructors crash */
 	unsigned        crashes;
 	uint64_t        crashed_us;
-	char           *reason;
+	char           *reason; /* why it is refused; NULL: it is not */
+	bool            untold;
 };
 
 static struct culprit *culprits;
@@ -99,19 +100,25 @@ static struct culprit *culprit_get(const char *name)
 	return c;
 }
 
-static void blame(const char *name, const char *how)
+/* Takes reason, heap. */
+static void refuse(struct culprit *c, char *reason)
 {
-	struct culprit *c = culprit_get(name);
-	uint64_t        now_us = clock_mono_us();
+	c->reason = reason;
+	c->untold = true;
+	log_error(0, "bundle %s is refused: it %s", c->name, c->reason);
+}
+
+static void blame(struct culprit *c, const char *how, unsigned most)
+{
+	uint64_t now_us = clock_mono_us();
 
 	if (now_us - c->crashed_us > FORGET_US)
 		c->crashes = 0;
-	c->crashes++;
 	c->crashed_us = now_us;
-	free(c->reason);
-	c->reason = xasprintf("%s, %u times in a row", how, c->crashes);
-	if (c->crashes == MAX_CRASHES)
-		log_error(0, "bundle %s is refused: it %s", name, c->reason);
+	if (++c->crashes < most || c->reason)
+		return;
+	refuse(c, c->crashes == 1 ? xstrdup(how)
+	                          : xasprintf("%s, %u times in a row", how, c->crashes));
 }
 
 /* ---- the entries ---- */
@@ -132,12 +139,37 @@ bool crashes_note(struct shared_worker *w, uint32_t index, uint64_t *ret_generat
 	}
 	/* One that dies at its end was all right as long as it served. */
 	if (phase != MARK_NONE && phase <= MARK_INIT && *ret_generation == 0)
-		blame(name, how);
+		blame(culprit_get(name), how, MAX_CRASHES);
 	if (w->crash_subject[0] != 0)
 		limit(w, index);
 	w->crash_subject[0] = 0;
 	atomic_store(&w->mark.phase, MARK_NONE);
 	return phase != MARK_NONE && phase <= MARK_INIT;
+}
+
+bool crashes_fail(const char *name, const char *why, unsigned tries)
+{
+	struct culprit *c = culprit_get(name);
+
+	if (!c->reason)
+		blame(c, why, tries);
+	return c->reason != NULL;
+}
+
+bool crashes_untold(const char **ret_name, const char **ret_reason)
+{
+	for (const struct culprit *c = culprits; c; c = c->next)
+		if (c->untold) {
+			*ret_name = c->name;
+			*ret_reason = c->reason;
+			return true;
+		}
+	return false;
+}
+
+void crashes_told(const char *name)
+{
+	culprit_get(name)->untold = false;
 }
 
 static bool has_row(const struct bundle_row *rows, size_t n, const char *name)
@@ -159,7 +191,7 @@ struct bundle_list crashes_list(const struct bundle_list *installed)
 	if (n > 0)
 		memcpy(rows, installed->rows, n * sizeof(*rows));
 	for (const struct culprit *c = culprits; c; c = c->next)
-		if (c->crashes >= MAX_CRASHES && !has_row(rows, n, c->name))
+		if (c->reason && !has_row(rows, n, c->name))
 			rows[n++] = (struct bundle_row){ .name = c->name,
 				                         .state = BUNDLE_REFUSED,
 				                         .reason = c->reason };

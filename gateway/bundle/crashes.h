@@ -10,6 +10,12 @@ struct shared_worker;
  * the worker ended, becomes "crashed in init". */
 bool crashes_note(struct shared_worker *w, uint32_t index, uint64_t *ret_generation, char *how,
                   size_t n);
+/* The same for one of the settings that a worker could not start when it started itself: at that many
+ * tries it is refused. True: it is, so that this worker may serve without it. */
+bool crashes_fail(const char *name, const char *why, unsigned tries);
+/* One that is refused, and there may be workers that do not know; false: none is. Borrowed. */
+bool crashes_untold(const char **ret_name, const char **ret_reason);
+void crashes_told(const char *name);
 /* What a worker that starts now is told: what is installed, and those of the settings that crashed
  * too often, as refused. Owned: crashes_list_done, which leaves the strings alone. */
 struct bundle_list crashes_list(const struct bundle_list *installed);

@@ -35,6 +35,7 @@
 #include <stdlib.h>
 
 #define TEND_MS 1000
+#define REFUSAL UINT64_MAX /* number of an order that is given and obeyed in one go */
 
 static struct bw_bundle     *generations; /* all but built-in ones, the newest first */
 static struct shared_worker *me;
@@ -338,6 +339,44 @@ int bundles_prepare(const struct bundle_order *o, char *reason, size_t n)
 	return BW_OK;
 }
 
+/* ---- refuse ---- */
+
+static void refuse_for(struct bw_bundle *b, const char *why)
+{
+	char *copy = xstrdup(why);
+
+	free(b->failure);
+	b->failure = copy;
+	b->state = BUNDLE_REFUSED;
+}
+
+int bundles_refuse(const char *name, const char *why, char *reason, size_t n)
+{
+	struct bundle_entry *e = entries_find(name);
+	struct bw_bundle    *b, *old = e ? e->current : NULL;
+
+	if (order.generation)
+		return refuse(BW_ESTATE, reason, n, "has to wait: another order is in work");
+	if (!old || e->builtin || old->state == BUNDLE_STOPPED)
+		return BW_OK;
+	if (old->state == BUNDLE_REFUSED) { /* it has found out itself */
+		refuse_for(old, why);
+		return BW_OK;
+	}
+	b = generation_new(e, old->generation, NULL);
+	registry_stage_begin(bundles_registry(), b);
+	if (stand_in(b, old, reason, n) != BW_OK) {
+		give_up(b);
+		return BW_ESERVLET;
+	}
+	refuse_for(b, why);
+	order.generation = REFUSAL;
+	order.entry = e;
+	order.next = b;
+	bundles_publish(REFUSAL);
+	return BW_OK;
+}
+
 /* ---- publish, drop ---- */
 
 void bundles_publish(uint64_t generation)
@@ -350,8 +389,8 @@ void bundles_publish(uint64_t generation)
 	order.generation = 0;
 	old = e->current;
 	e->current = b;
-	if (b &&
-	    (!old || old->generation == 0)) /* new in the store, whose order others start with */
+	/* New in the store, whose order others start with. */
+	if (b && b->generation != 0 && (!old || old->generation == 0))
 		entries_to_end(e);
 	if (b)
 		b->life = LIFE_SERVING;
@@ -361,10 +400,12 @@ void bundles_publish(uint64_t generation)
 	if (old)
 		generation_leave(old);
 	bundles_tend(); /* nobody may be in it */
-	log_info(0, "bundle %s, generation %llu: %s", e->name, (unsigned long long)generation,
-	         !b        ? "uninstalled"
-	         : b->file ? "serves"
-	                   : "stopped");
+	log_info(0, "bundle %s, generation %llu: %s", e->name,
+	         (unsigned long long)(b ? b->generation : generation),
+	         !b                           ? "uninstalled"
+	         : b->state == BUNDLE_ACTIVE  ? "serves"
+	         : b->state == BUNDLE_STOPPED ? "stopped"
+	                                      : "refused");
 }
 
 void generations_drop(void)

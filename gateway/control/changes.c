@@ -384,6 +384,11 @@ bool changes_hold_starts(const struct changes *c)
 	return c->state == TRYING || c->state == PREPARING || c->state == PREPARED;
 }
 
+bool changes_is_idle(const struct changes *c)
+{
+	return c->state == IDLE;
+}
+
 uint64_t changes_tend(struct changes *c, uint64_t now_us, uint64_t limit_us)
 {
 	if (c->state != PREPARED)

@@ -40,5 +40,6 @@ const char *changes_drop(struct changes *c, void *asker);
 void changes_asker_left(struct changes *c, void *asker);
 
 bool changes_hold_starts(const struct changes *c);
+bool changes_is_idle(const struct changes *c);
 /* Microseconds until something is due, at most limit_us. */
 uint64_t changes_tend(struct changes *c, uint64_t now_us, uint64_t limit_us);

@@ -4,12 +4,14 @@
  * for what is no list. Tests: tests/system/crash_test.c, tests/system/alone_test.c. */
 #include "control/doors.h"
 
+#include "bundle/bundles.h"
 #include "control/obey.h"
 #include "http/http.h"
 #include "http/loop.h"
 #include "peers/ask.h"
 #include "shared.h"
 
+#include <base/buf.h>
 #include <base/fatal.h>
 #include <stdlib.h>
 
@@ -27,11 +29,16 @@ static struct {
 static void tell(void)
 {
 	static const char word[] = "up";
+	struct buf        words;
 
 	doors.told = true;
 	loop_timer_unlink(&doors.limit);
 	ask_on_news(NULL);
-	obey_tell(word, sizeof(word));
+	buf_init(&words);
+	buf_append(&words, word, sizeof(word));
+	bundles_put_refused(&words);
+	obey_tell((const char *)buf_data(&words), buf_size(&words));
+	buf_done(&words);
 }
 
 static void on_limit(struct loop_timer *t)

@@ -104,6 +104,7 @@ void inventory_apply(struct inventory *v, enum bundle_action action, const char 
 		item->generation = generation;
 	free(item->refused);
 	item->refused = NULL;
+	item->untold = false;
 	item->crashes = 0;
 }
 
@@ -122,25 +123,60 @@ void inventory_fail(struct inventory *v, const char *name, uint64_t generation, 
 		                         .at_us = clock_mono_us() };
 }
 
-static void count_crash(struct inventory_item *item, const char *how)
+/* Takes reason, heap. */
+static void refuse(struct inventory_item *item, char *reason)
+{
+	item->refused = reason;
+	item->untold = true;
+	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", item->name,
+	          item->generation, item->refused);
+}
+
+static void count_crash(struct inventory_item *item, const char *how, unsigned most)
 {
 	uint64_t now_us = clock_mono_us();
 
 	if (now_us - item->crashed_us > FORGIVE_US)
 		item->crashes = 0;
 	item->crashed_us = now_us;
-	if (++item->crashes < MAX_CRASHES || item->refused != NULL)
+	if (++item->crashes < most || item->refused != NULL)
 		return;
-	item->refused = xasprintf("%s, %u times in a row", how, item->crashes);
-	log_error(0, "bundle %s, generation %" PRIu64 ", is refused: it %s", item->name,
-	          item->generation, item->refused);
+	refuse(item, item->crashes == 1 ? xstrdup(how)
+	                                : xasprintf("%s, %u times in a row", how, item->crashes));
+}
+
+static struct inventory_item *find_generation(const struct inventory *v, uint64_t generation)
+{
+	for (size_t i = 0; generation != 0 && i < v->n; i++)
+		if (v->items[i].generation == generation)
+			return &v->items[i];
+	return NULL;
 }
 
 void inventory_crash(struct inventory *v, uint64_t generation, const char *how)
 {
-	for (size_t i = 0; generation != 0 && i < v->n; i++)
-		if (v->items[i].generation == generation)
-			count_crash(&v->items[i], how);
+	struct inventory_item *item = find_generation(v, generation);
+
+	if (item != NULL)
+		count_crash(item, how, MAX_CRASHES);
+}
+
+bool inventory_fail_start(struct inventory *v, uint64_t generation, const char *why, unsigned tries)
+{
+	struct inventory_item *item = find_generation(v, generation);
+
+	if (item == NULL || item->refused != NULL)
+		return true;
+	count_crash(item, why, tries);
+	return item->refused != NULL;
+}
+
+struct inventory_item *inventory_untold(const struct inventory *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->items[i].untold)
+			return &v->items[i];
+	return NULL;
 }
 
 /* ---- what others see --------------------------------------------------------------------------- */

@@ -14,8 +14,9 @@ struct inventory_item {
 	uint64_t generation;
 	bool     stopped;
 	char    *refused; /* why it is not given to workers any more; NULL: it is */
-	unsigned crashes; /* of workers that were in its start or init */
+	unsigned crashes; /* of workers that were in its start or init, and starts that failed */
 	uint64_t crashed_us;
+	bool     untold; /* refused, and there may be workers that do not know */
 };
 
 /* A change that was not made, until one of the same name is. */
@@ -45,6 +46,12 @@ void inventory_apply(struct inventory *v, enum bundle_action action, const char 
 void inventory_fail(struct inventory *v, const char *name, uint64_t generation, const char *reason);
 /* A worker has ended in that bundle's start or init. The third time it is refused. */
 void inventory_crash(struct inventory *v, uint64_t generation, const char *how);
+/* A worker could not start it when it started itself; why is the end of "it ...". At that many tries it is
+ * refused. True: it is, or is not installed any more, so that this worker may serve without it. */
+bool inventory_fail_start(struct inventory *v, uint64_t generation, const char *why,
+                          unsigned tries);
+/* One that is untold; NULL: none is. */
+struct inventory_item *inventory_untold(const struct inventory *v);
 
 /* For a worker that is forked now; names are borrowed, the rest is freed by inventory_rows_free. */
 struct bundle_list inventory_rows(const struct inventory *v);

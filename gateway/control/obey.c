@@ -76,6 +76,19 @@ static bool drop(const char *const *words, size_t n, struct buf *out)
 	return true;
 }
 
+static bool refuse(const char *const *words, size_t n, struct buf *out)
+{
+	char reason[256];
+
+	(void)n;
+	if (bundles_refuse(words[1], words[2], reason, sizeof(reason)) == BW_OK) {
+		buf_append(out, "null", 4);
+		return true;
+	}
+	buf_append(out, reason, strlen(reason));
+	return false;
+}
+
 static bool list(const char *const *words, size_t n, struct buf *out)
 {
 	(void)words;
@@ -133,10 +146,15 @@ static const struct row {
 	size_t      min_words, max_words; /* without the verb */
 	bool (*serve)(const char *const *words, size_t n, struct buf *out);
 } rows[] = {
-	{ "bundle.prepare", 3, 4, prepare },     { "bundle.publish", 1, 1, publish },
-	{ "bundle.drop", 1, 1, drop },           { "bundle.list", 0, 0, list },
-	{ "bundle.footprint", 1, 1, footprint }, { "accept", 1, 1, accept_from },
-	{ "whiteboard", 0, 0, whiteboard },      { "route", 2, 2, route },
+	{ "bundle.prepare", 3, 4, prepare },
+	{ "bundle.publish", 1, 1, publish },
+	{ "bundle.drop", 1, 1, drop },
+	{ "bundle.refuse", 2, 2, refuse },
+	{ "bundle.list", 0, 0, list },
+	{ "bundle.footprint", 1, 1, footprint },
+	{ "accept", 1, 1, accept_from },
+	{ "whiteboard", 0, 0, whiteboard },
+	{ "route", 2, 2, route },
 };
 
 static bool serve(const char *const *words, size_t n, struct buf *out)

@@ -28,6 +28,7 @@ struct porter {
 	struct crew        *crew;
 	struct porter_hooks hooks;
 	struct place       *places; /* one per worker */
+	bool                was_open;
 };
 
 static uint32_t index_of(const struct place *w)
@@ -67,6 +68,7 @@ static void on_answer(struct round *r, const struct crew_answer *a)
 	if (w->state != UP)
 		return;
 	w->state = OPEN;
+	p->was_open = true;
 	tell_all(p);
 }
 
@@ -169,6 +171,11 @@ bool porter_is_any_open(const struct porter *p)
 		if (p->places[i].state == OPEN)
 			return true;
 	return false;
+}
+
+bool porter_was_any_open(const struct porter *p)
+{
+	return p->was_open;
 }
 
 struct porter *porter_new(struct crew *crew, const struct porter_hooks *hooks)

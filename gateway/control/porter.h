@@ -27,3 +27,4 @@ void porter_ended(struct porter *p, uint32_t worker); /* behind crew_ended */
 void porter_stuck(struct porter *p, uint32_t worker, bool yes);
 bool porter_is_open(const struct porter *p, uint32_t worker);
 bool porter_is_any_open(const struct porter *p);
+bool porter_was_any_open(const struct porter *p); /* ever */

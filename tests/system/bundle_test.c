@@ -301,34 +301,100 @@ Test(bundle, that_is_stopped_is_so_for_those_who_look_inside)
 	expect_everywhere("/gen", 503, NULL);
 }
 
-/* The other worker has it started all the time: that is a difference, which is told, and which ends. */
-Test(bundle, refused_in_one_worker_is_a_difference_until_it_is_started_again)
-{
-	const char *const route[] = { "ctl", "route", "GET", "/gen", NULL };
-	const char *const records[] = { "ctl", "whiteboard", NULL };
-	char              words[160], flag[80];
-	pid_t             workers[2];
+/* ---- what fails in one worker ---- */
 
-	snprintf(flag, sizeof(flag), "%s/flag", instance.root);
-	snprintf(words, sizeof(words), "n=1 start=crash if=%s", flag);
+static void wait_for_log(const char *text)
+{
+	unsigned long long end_ms = test_now_ms() + 20000;
+
+	while (!test_instance_logged(&instance, text)) {
+		cr_assert(test_now_ms() < end_ms, "the log never says %s", text);
+		usleep(20000);
+	}
+}
+
+/* All workers say so. */
+static void wait_for_list(const char *text)
+{
+	unsigned long long end_ms = test_now_ms() + 20000;
+
+	while (bundle("list", NULL) != 0 || strstr(said, text) == NULL) {
+		cr_assert(test_now_ms() < end_ms, "the list never says %s: %s", text, said);
+		usleep(20000);
+	}
+	wait_until_well();
+}
+
+/* Installs a bundle that does so when a worker starts it while the flag is there, sets the flag, and has
+ * worker 1 replaced. */
+static void restart_one(const char *what, char flag[80])
+{
+	char  words[160];
+	pid_t workers[2];
+
+	snprintf(flag, 80, "%s/flag", instance.root);
+	snprintf(words, sizeof(words), "n=1 %s if=%s", what, flag);
 	expect(0, "install", make(words), "installed");
 	cr_assert_eq(mkdir(flag, 0755), 0);
 	cr_assert_eq(test_instance_workers(&instance, workers, 2), 2);
 	kill(workers[1], SIGKILL);
-	while (!test_instance_logged(&instance, "crashed in start, 3 times in a row"))
-		usleep(20000);
-	wait_until_well();
-	expect(1, "list", NULL, "differs from worker 0");
-	expect_ctl(1, route, "worker 1 differs from worker 0");
-	expect_ctl(1, records, "worker 1 differs from worker 0");
-	cr_assert_eq(rmdir(flag), 0);
-	expect(0, "start", NAME, "started");
-	expect_ctl(0, route, "is answered by servlet");
-	expect(0, "list", NULL, NAME);
-	expect_everywhere("/gen", 200, "1");
 }
 
-/* A start that returns an error crashes nobody: only the worker knows that it has refused the bundle. */
+/* The other worker has it started all the time: it is refused there as well, for the same reason. */
+static void expect_refused_in_all(const char *what, const char *reason)
+{
+	const char *const route[] = { "ctl", "route", "GET", "/gen", NULL };
+	const char *const records[] = { "ctl", "whiteboard", NULL };
+	char              flag[80];
+
+	restart_one(what, flag);
+	wait_for_list(reason);
+	expect_everywhere("/gen", 503, NULL);
+	expect_ctl(0, route, "  with 503: bundle " NAME " is refused");
+	expect_ctl(0, records, "\"standIn\": true");
+	expect(1, "start", NAME, "worker 0: it ");
+	wait_until_well();
+	expect_everywhere("/gen", 503, NULL);
+	expect_everywhere("/test/hello", 200, "Hello World");
+	cr_assert_eq(rmdir(flag), 0);
+	expect(0, "start", NAME, "started " NAME);
+	expect_everywhere("/gen", 200, "1");
+	expect_ctl(0, route, "is answered by servlet");
+	expect(0, "list", NULL, "started");
+}
+
+Test(bundle, whose_start_fails_in_a_successor_is_refused_in_all_workers)
+{
+	expect_refused_in_all("start=fail", "failed to start (-7), 5 times in a row");
+}
+
+Test(bundle, whose_init_fails_in_a_successor_is_refused_in_all_workers)
+{
+	expect_refused_in_all("init=fail", "/gen/*, 5 times in a row");
+}
+
+Test(bundle, that_crashes_successors_is_refused_in_all_workers)
+{
+	expect_refused_in_all("start=crash", "crashed in start, 3 times in a row");
+}
+
+/* Nobody is asked to do without it meanwhile. */
+Test(bundle, whose_start_fails_in_a_successor_is_tried_again)
+{
+	char flag[80];
+
+	restart_one("start=fail", flag);
+	expect_everywhere("/gen", 200, "1");
+	wait_for_log("has not all bundles: it is replaced");
+	expect_everywhere("/gen", 200, "1");
+	cr_assert_eq(rmdir(flag), 0);
+	wait_until_well();
+	expect_everywhere("/gen", 200, "1");
+	expect(0, "list", NULL, "started");
+	cr_assert_not(test_instance_logged(&instance, "is refused"));
+}
+
+/* At the gateway's own start nobody has it yet: it is not tried again where all fail. */
 Test(bundle, refused_for_an_error_is_started_again_in_all_workers_or_in_none)
 {
 	static const char *const where[] = { "", " in=1" };
@@ -342,11 +408,10 @@ Test(bundle, refused_for_an_error_is_started_again_in_all_workers_or_in_none)
 		cr_assert_eq(mkdir(flag, 0755), 0);
 		cr_assert_eq(test_instance_end(&instance), 0);
 		cr_assert(test_instance_up(&instance, &two_workers));
-		expect(*where[i] != '\0', "list", NULL, "it failed to start");
-		if (*where[i] != '\0')
-			cr_assert(strstr(said, "worker 0: started (") &&
-			                  strstr(said, "worker 1: refused ("),
-			          "%s", said);
+		wait_for_log("is refused: it failed to start");
+		wait_until_well();
+		expect(0, "list", NULL, "it failed to start");
+		expect_everywhere("/gen", 503, NULL);
 		expect(1, "start", NAME, *where[i] ? "worker 1: it failed" : "worker 0: it failed");
 		cr_assert_eq(rmdir(flag), 0);
 		expect(0, "start", NAME, "started " NAME);

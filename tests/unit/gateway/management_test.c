@@ -136,7 +136,7 @@ Test(management, one_that_is_replaced_is_not_waited_for, .init = init)
 {
 	struct shared_worker *other = &((struct shared *)state.shared)->worker[1];
 
-	struct bw_req        *req = ask("GET", "/health/ready");
+	struct bw_req *req = ask("GET", "/health/ready");
 
 	run_until(1);
 	expect(req, 200, "ready\n");

@@ -705,7 +705,9 @@ Test(generations, one_service_that_is_several_things)
 /* After an upgrade, say, that changed the ABI: what was installed cannot be started any more. */
 Test(generations, what_cannot_be_started_is_stood_in_for)
 {
-	static const char *const words[] = { NULL, "n=2 start=fail" };
+	static const char *const words[] = { NULL, "n=2 start=fail", "n=2 init=fail" };
+	static const char *const reasons[] = { "cannot be read", "failed to start",
+		                               "cannot initialise test.generation" };
 	struct conf_list         none = { NULL, 0 };
 	struct buf               footprint;
 
@@ -722,10 +724,8 @@ Test(generations, what_cannot_be_started_is_stood_in_for)
 		row.footprint = (const char *)buf_data(&footprint);
 		bundles_load(&none, &(struct bundle_list){ &row, 1 });
 		cr_assert(eq(int, ask("/gen"), 503));
-		cr_assert(described(words[i] ? "failed to start" : "cannot be read"));
-		cr_expect(route_says("/gen",
-		                     words[i] ? "bundle test.generation is refused: it failed"
-		                              : "bundle test.generation is refused: it cannot"));
+		cr_assert(described(reasons[i]));
+		cr_expect(route_says("/gen", "bundle test.generation is refused: it "));
 		cr_expect(eq(sz, count_stand_ins(), 1));
 		run(BUNDLE_UPDATE, "n=3");
 		cr_assert_str_eq(body_of("/gen"), "3");
@@ -733,6 +733,43 @@ Test(generations, what_cannot_be_started_is_stood_in_for)
 		cr_assert(eq(sz, count_mapped(), 0));
 	}
 	buf_done(&footprint);
+	end();
+}
+
+/* Another worker could not start it. */
+Test(generations, what_the_parent_refuses_is_stood_in_for)
+{
+	struct buf words;
+
+	begin();
+	run(BUNDLE_INSTALL, "n=1");
+	run_other(BUNDLE_INSTALL, "n=other");
+	cr_assert(eq(int, bundles_refuse("test.generation", "is bad", reason, 256), BW_OK));
+	bundles_tend();
+	cr_assert(eq(int, ask("/gen"), 503));
+	cr_assert(eq(sz, count_stand_ins(), 1));
+	cr_assert(described("\"version\":null,\"build\":null,\"generation\":1,"
+	                    "\"state\":\"INSTALLED\",\"reason\":\"is bad\",\"file\":null"));
+	cr_assert(eq(int, bundles_refuse("test.generation", "is worse", reason, 256), BW_OK));
+	cr_assert(described("\"reason\":\"is worse\""));
+	buf_init(&words);
+	bundles_put_refused(&words);
+	cr_assert(eq(sz, buf_size(&words), sizeof("test.generation\0001\0is worse")));
+	cr_assert(memcmp(buf_data(&words), "test.generation\0001\0is worse", 27) == 0);
+	buf_done(&words);
+	cr_assert(eq(int, bundles_refuse("test.unknown", "is bad", reason, 256), BW_OK));
+	cr_assert(eq(int, prepare_generation(BUNDLE_UPDATE, "n=2"), BW_OK), "%s", reason);
+	cr_assert(eq(int, bundles_refuse("test.other", "is bad", reason, 256), BW_ESTATE));
+	bundles_publish(number);
+	cr_assert_str_eq(body_of("/gen"), "other", "it is the younger now");
+	run_other(BUNDLE_STOP, NULL);
+	cr_assert(eq(int, bundles_refuse("test.other", "is bad", reason, 256), BW_OK));
+	cr_assert(described("\"state\":\"RESOLVED\",\"reason\":null"),
+	          "it is stopped, and stays so");
+	run_other(BUNDLE_UNINSTALL, NULL);
+	cr_assert_str_eq(body_of("/gen"), "2");
+	run(BUNDLE_UNINSTALL, NULL);
+	cr_assert(eq(sz, count_mapped(), 0));
 	end();
 }
 
