@@ -88,7 +88,8 @@ static void add(struct bw_service *s)
 	if (!type)
 		return;
 	if (type->size < sizeof(*type) || !type->changed) {
-		log_warning(0, "service %lld cannot watch: its table is no struct bw_runtime_watcher",
+		log_warning(0,
+		            "service %lld cannot watch: its table is no struct bw_runtime_watcher",
 		            (long long)service_id(s));
 		return;
 	}

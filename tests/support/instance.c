@@ -287,7 +287,7 @@ bool test_instance_up(struct test_instance *i, const struct test_instance_option
 	close(ends[1]);
 	ready = i->supervisor > 0 && read_announcement(ends[0]);
 	close(ends[0]);
-	if (ready)
+	if (ready && (options == NULL || !options->joins))
 		read_password(i);
 	return ready;
 }

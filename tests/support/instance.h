@@ -25,6 +25,7 @@ struct test_instance_options {
 	const char *bundle;       /* one of tests/support/bundles besides the demo's; may be NULL */
 	bool        without_demo; /* neither its bundle nor its content */
 	bool        ordinary;     /* as user nobody, if the test runs as root */
+	bool        joins; /* another node of a database that is in use: it has its admin already */
 	bool        fresh; /* a first start, with initdb and all; otherwise from a copy of one */
 };
 

@@ -1,6 +1,5 @@
 /* HTTP sessions of a whole instance: the rows of tests/conformance/session, and what takes more
- * than a row: two workers at once, processes that are killed, restarts, another bundle, and what a
- * read costs. */
+ * than a row: processes that are killed, and what a read costs. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -204,6 +203,98 @@ static void new_events(struct client *c, char *out, size_t size)
 		at[-3] = '\0';
 }
 
+/* ---- two workers ---- */
+
+static int pid_of(struct client *c)
+{
+	int pid = 0;
+
+	cr_assert_eq(ask(c, "/foo", "pid"), 200);
+	cr_assert_eq(sscanf(c->body, "pid=%d", &pid), 1, "%s", c->body);
+	return pid;
+}
+
+/* A connection of the same client to another worker. */
+static void open_elsewhere(const struct client *c, struct client *ret, int pid)
+{
+	for (int i = 0; i < 200; i++) {
+		client_open(ret);
+		strcpy(ret->cookie, c->cookie);
+		if (pid_of(ret) != pid)
+			return;
+		http_close(&ret->http);
+	}
+	cr_assert_fail("200 connections to one of two workers");
+}
+
+struct repeated {
+	struct client client;
+	const char   *path, *words;
+	int           n;
+	bool          ok;
+};
+
+static void *repeat(void *arg)
+{
+	struct repeated *r = arg;
+
+	r->ok = true;
+	for (int i = 0; i < r->n && r->ok; i++)
+		r->ok = ask(&r->client, r->path, r->words) == 200;
+	return NULL;
+}
+
+/* "1000 /foo peek,add.n.1": so often from each of two connections to different workers, at a time. */
+static void ask_both(const struct client *c, const char *text)
+{
+	static struct repeated r[2];
+	char                   path[64], words[256];
+	int                    n;
+	pthread_t              threads[2];
+
+	cr_assert_eq(sscanf(text, "%d %63s %255s", &n, path, words), 3, "%s", text);
+	client_open(&r[0].client);
+	strcpy(r[0].client.cookie, c->cookie);
+	open_elsewhere(c, &r[1].client, pid_of(&r[0].client));
+	for (int i = 0; i < 2; i++) {
+		r[i].path = path;
+		r[i].words = words;
+		r[i].n = n;
+		pthread_create(&threads[i], NULL, repeat, &r[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		cr_assert(r[i].ok, "%s: %d", text, r[i].client.status);
+		http_close(&r[i].client.http);
+	}
+}
+
+/* ---- another bundle ---- */
+
+/* The whole instance stops; the next one has another bundle in the same contexts. */
+static void start_heir(struct client *c)
+{
+	struct test_instance_options heir = options;
+	char                         path[1024];
+
+	http_close(&c->http);
+	cr_assert_eq(
+		test_instance_cli(&instance, NULL, NULL,
+	                          (const char *[]){ "bundle", "uninstall", "test.sessions", NULL }),
+		0);
+	cr_assert_eq(test_instance_end(&instance), 0);
+	heir.bundle = "heir";
+	snprintf(path, sizeof(path), "%s/bundles/sessions.so", instance.root);
+	cr_assert_eq(unlink(path), 0);
+	snprintf(path, sizeof(path), "cp %s/tests/bundles/heir.so %s/bundles/", BOARDWALK_BUILD,
+	         instance.root);
+	cr_assert_eq(system(path), 0);
+	cr_assert(test_instance_up(&instance, &heir));
+	http_open(&c->http, instance.port);
+	cr_assert(test_instance_logged(&instance, "test.heir"));
+	expect_soon(c, "/foo", "commit", "");
+}
+
 /* ---- rows ---- */
 
 static char *trim(char *s)
@@ -240,21 +331,43 @@ static void replace(char *text, const char *value, const char *name)
 	sprintf(at, "%s%s", name, rest);
 }
 
-static bool is_request(struct client *c, char *step)
+/* What a client does besides asking. False: it asks. */
+static bool is_other(struct client *c, const char *step, const char *argument)
 {
-	char *argument = strchr(step, ' ');
-
-	cr_assert_not_null(argument, "%s", step);
-	*argument++ = '\0';
 	if (strcmp(step, "wait") == 0) {
 		usleep((useconds_t)atoi(argument) * 1000); /* the time that the row is about */
-		return false;
-	}
-	if (strcmp(step, "send") == 0) {
+	} else if (strcmp(step, "send") == 0) {
 		strcpy(c->cookie, strcmp(argument, "$old") == 0 ? c->old : argument);
+	} else if (strcmp(step, "forget") == 0) {
+		strcpy(c->old, c->cookie);
+		c->cookie[0] = '\0';
+	} else if (strcmp(step, "elsewhere") == 0) {
+		struct client before = *c;
+
+		open_elsewhere(&before, c, pid_of(&before));
+		http_close(&before.http);
+	} else if (strcmp(step, "both") == 0) {
+		ask_both(c, argument);
+	} else if (strcmp(step, "heir") == 0) {
+		start_heir(c);
+	} else {
 		return false;
 	}
-	ask(c, step, argument);
+	return true;
+}
+
+static bool is_request(struct client *c, char *step)
+{
+	char *argument = strchr(step, ' '), path[256];
+
+	if (argument != NULL)
+		*argument++ = '\0';
+	if (is_other(c, step, argument))
+		return false;
+	cr_assert_not_null(argument, "%s", step);
+	snprintf(path, sizeof(path) - 64, "%s", step);
+	replace(path, "$old", c->old);
+	ask(c, path, argument);
 	return true;
 }
 
@@ -289,7 +402,8 @@ static void run_row(char *line)
 	static struct client c;
 	static bool          open;
 	char                *id = trim(strsep(&line, "|")), *steps = strsep(&line, "|");
-	char                *answers = strsep(&line, "|"), *events, *step, got[4096];
+	char                *answers = strsep(&line, "|"), *events, *step;
+	static char          got[128 * 1024]; /* some rows have thousands of events */
 
 	cr_assert(answers != NULL && line != NULL, "%s has too few columns", id);
 	events = trim(line);
@@ -315,7 +429,8 @@ static void run_row(char *line)
 	if (answers != NULL)
 		compare(id, "answers", "", answers);
 	new_events(&c, got, sizeof(got));
-	compare(id, "events", got[0] != '\0' ? got : "-", events);
+	if (strcmp(events, "*") != 0)
+		compare(id, "events", got[0] != '\0' ? got : "-", events);
 }
 
 Test(session, rows)
@@ -336,63 +451,7 @@ Test(session, rows)
 	cr_assert_eq(failed, 0, "%u of %u rows' answers are not as wanted", failed, n);
 }
 
-/* ---- two workers ---- */
-
-static int pid_of(struct client *c)
-{
-	int pid = 0;
-
-	cr_assert_eq(ask(c, "/foo", "pid"), 200);
-	cr_assert_eq(sscanf(c->body, "pid=%d", &pid), 1, "%s", c->body);
-	return pid;
-}
-
-/* A connection of the same client to another worker. */
-static void open_elsewhere(const struct client *c, struct client *ret, int pid)
-{
-	for (int i = 0; i < 200; i++) {
-		client_open(ret);
-		strcpy(ret->cookie, c->cookie);
-		if (pid_of(ret) != pid)
-			return;
-		http_close(&ret->http);
-	}
-	cr_assert_fail("200 connections to one of two workers");
-}
-
-static void *add_1000(void *arg)
-{
-	struct client *c = arg;
-
-	for (int i = 0; i < 1000; i++)
-		if (ask(c, "/foo", "peek,add.n.1") != 200)
-			return c;
-	return NULL;
-}
-
-/* L22. */
-Test(session, two_workers_lose_no_increment)
-{
-	struct client c, d;
-	pthread_t     threads[2];
-	void         *bad[2];
-
-	client_open(&c);
-	expect(&c, "/foo", "create,set.v.seen", "there");
-	open_elsewhere(&c, &d, pid_of(&c));
-	expect(&d, "/foo", "peek,new,get.v", "there new=false v=seen");
-	pthread_create(&threads[0], NULL, add_1000, &c);
-	pthread_create(&threads[1], NULL, add_1000, &d);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], &bad[i]);
-	cr_assert(bad[0] == NULL && bad[1] == NULL);
-	expect(&c, "/foo", "peek,get.n", "there n=2000");
-	expect(&d, "/foo", "peek,get.n,invalidate", "there n=2000");
-	expect(&c, "/foo", "peek", "absent");
-	cr_assert(logged_soon("event destroyed(t1)", 1));
-	http_close(&c.http);
-	http_close(&d.http);
-}
+/* ---- time ---- */
 
 /* Sessions end while no client asks: each is told of once, by one of the workers. */
 Test(session, swept_sessions_are_told_of_once)
@@ -459,30 +518,6 @@ Test(session, repo_killed_among_increments)
 		cr_assert(n >= acknowledged && n <= tried, "%ld, %ld acknowledged, %ld tried", n,
 		          acknowledged, tried);
 	}
-	http_close(&c.http);
-}
-
-/* The whole instance stops; the next one has another bundle in the same contexts. L20. */
-Test(session, another_bundle_after_a_restart_finds_the_values)
-{
-	struct test_instance_options heir = options;
-	struct client                c;
-	char                         path[1024];
-
-	client_open(&c);
-	expect(&c, "/foo", "create,set.v.inherited,set.e.list:a+b", "there");
-	http_close(&c.http);
-	cr_assert_eq(test_instance_end(&instance), 0);
-	heir.bundle = "heir";
-	snprintf(path, sizeof(path), "%s/bundles/sessions.so", instance.root);
-	cr_assert_eq(unlink(path), 0);
-	snprintf(path, sizeof(path), "cp %s/tests/bundles/heir.so %s/bundles/", BOARDWALK_BUILD,
-	         instance.root);
-	cr_assert_eq(system(path), 0);
-	cr_assert(test_instance_up(&instance, &heir));
-	http_open(&c.http, instance.port);
-	expect_soon(&c, "/foo", "peek,get.v,get.e", "there v=inherited e=a+b");
-	cr_assert(test_instance_logged(&instance, "test.heir"));
 	http_close(&c.http);
 }
 
