@@ -3,7 +3,8 @@
  * A row of executors[] is a kind of statement and the function that carries it out, through the SQL
  * functions that write the journal themselves: repoinit_node.c, repoinit_acl.c, repoinit_principal.c.
  * Nothing is written where the wanted state is there already, so that a second run of a script is
- * silent and wakes nobody.
+ * silent and wakes nobody. Lists of principals' own are in repoinit_own.c, nodes of accounts in
+ * repoinit_home.c.
  *
  * Owns: nothing. Runs in: the command, or a job of the supervisor.
  * Fails with: false after a line with the statement's place; the transaction is rolled back.
@@ -87,6 +88,9 @@ bool run_exists(struct run *run, const struct repoinit_word *path, bool *ret)
 {
 	const char *params[] = { path->text.p };
 
+	*ret = true;
+	if (run_is_repository(path))
+		return true;
 	return run_ask_bool(run, path->at, "SELECT EXISTS (SELECT FROM repo.tree WHERE path = $1)",
 	                    1, params, ret);
 }
@@ -170,6 +174,10 @@ static const struct executor {
 	[REPOINIT_SET_ACL] = { run_set_acl, 2 },
 	[REPOINIT_REMOVE_ACE] = { run_remove_ace, 2 },
 	[REPOINIT_DELETE_ACL] = { run_delete_acl, 2 },
+	[REPOINIT_SET_OWN_ACL] = { run_own_acl, 2 },
+	[REPOINIT_ENSURE_OWN_ACL] = { run_own_acl, 2 },
+	[REPOINIT_REMOVE_OWN_ACE] = { run_own_acl, 2 },
+	[REPOINIT_DELETE_OWN_ACL] = { run_delete_own_acl, 2 },
 	[REPOINIT_SET_PROPERTIES] = { run_set_properties, 2 },
 	[REPOINIT_ADD_MIXIN] = { run_mixins, 2 },
 	[REPOINIT_REMOVE_MIXIN] = { run_mixins, 2 },
@@ -178,7 +186,7 @@ static const struct executor {
 /* Nodes are checked when a statement is through; its `with properties` is a second one at its place. */
 static bool run_statement(struct run *run, const struct repoinit_statement *s)
 {
-	if (!executors[s->kind].run(run, s))
+	if (!run_find_homes(run, s) || !executors[s->kind].run(run, s))
 		return false;
 	if (s->next != NULL && s->next->at.line == s->at.line && s->next->at.column == s->at.column)
 		return true;
@@ -243,6 +251,7 @@ bool repoinit_run(struct database *db, const struct cli_settings *settings, cons
 		return run_fail(&run, error.at, "%s", error.text);
 	buf_init(&run.said);
 	buf_init(&run.touched);
+	arena_init(&run.homes);
 	for (unsigned tries = 1; tries <= 3 && !done; tries++) {
 		done = run_once(&run, script);
 		if (!done && !run.retry)
@@ -255,6 +264,7 @@ bool repoinit_run(struct database *db, const struct cli_settings *settings, cons
 		report(&run);
 	buf_done(&run.said);
 	buf_done(&run.touched);
+	arena_done(&run.homes);
 	return done && (run.changes == 0 || repoinit_ring(db));
 }
 

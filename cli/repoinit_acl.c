@@ -89,7 +89,7 @@ static void put_restriction(struct buf *out, const struct repoinit_restriction *
 	buf_printf(out, "]");
 }
 
-/* {"NAME":["VALUE",...],...}, owned. one: the first only. */
+/* one: the first only. */
 static char *restrictions(const struct repoinit_restriction *r, bool one)
 {
 	struct buf out;
@@ -103,6 +103,11 @@ static char *restrictions(const struct repoinit_restriction *r, bool one)
 	}
 	buf_printf(&out, "}%c", '\0');
 	return (char *)out.mem;
+}
+
+char *run_restrictions(const struct repoinit_restriction *r)
+{
+	return restrictions(r, false);
 }
 
 /* Each by itself, so that a message is about its name. */
@@ -123,13 +128,14 @@ static bool check_restrictions(struct run *run, const struct repoinit_acl_line *
 }
 
 /* Each privilege by itself, so that a message is about the word. */
-static bool check_words(struct run *run, const struct repoinit_acl_line *line)
+bool run_check_entry(struct run *run, const struct repoinit_acl_line *line,
+                     const struct repoinit_word *path)
 {
 	for (const struct repoinit_word *p = line->privileges; p != NULL; p = p->next) {
-		const char *params[] = { p->text.p };
+		const char *params[] = { p->text.p, run_is_repository(path) ? "t" : "f" };
 		char       *leaves = NULL;
 
-		if (!run_ask(run, p->at, "SELECT repo.privilege_leaves(ARRAY[$1])", 1, params,
+		if (!run_ask(run, p->at, "SELECT repo.privilege_leaves(ARRAY[$1], $2)", 2, params,
 		             &leaves))
 			return false;
 		free(leaves);
@@ -142,7 +148,7 @@ static bool entry(struct run *run, const char *path, const struct repoinit_acl_l
                   const char *sql, const char *principal, bool *ret)
 {
 	char *privileges = run_array(line->privileges),
-	     *limits = restrictions(line->restrictions, false);
+	     *limits = run_restrictions(line->restrictions);
 	const char *params[] = { path, principal, line->action == REPOINIT_ALLOW ? "t" : "f",
 		                 privileges, limits };
 	bool        done = run_ask_bool(run, line->at, sql, 5, params, ret);
@@ -170,7 +176,7 @@ static bool set_entry(struct run *run, const char *path, const struct repoinit_a
 static bool set_line(struct run *run, const struct repoinit_word *path,
                      const struct repoinit_statement *s, const struct repoinit_acl_line *line)
 {
-	if (!check_words(run, line))
+	if (!run_check_entry(run, line, path))
 		return false;
 	for (const struct repoinit_word *name = principals_of(s, line); name != NULL;
 	     name = name->next) {
@@ -206,7 +212,8 @@ static bool acl_text(struct run *run, struct repoinit_at at, const char *path, c
 	return run_ask(run, at,
 	               "SELECT string_agg(format('%s %s %s %s', a.principal, a.allow, a.privileges,"
 	               " a.restrictions), ';' ORDER BY a.principal, a.position) FROM repo.ace a"
-	               " JOIN repo.tree t ON t.id = a.node WHERE t.path = $1",
+	               " WHERE coalesce(a.node, 0) ="
+	               " coalesce((SELECT id FROM repo.tree WHERE path = $1), 0)",
 	               1, params, ret);
 }
 
@@ -287,8 +294,8 @@ static bool remove_lines(struct run *run, const struct repoinit_word *path,
 	if (!run_exists(run, path, &exists))
 		return false;
 	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next)
-		if (bears_on(s, line, path) &&
-		    (!check_words(run, line) || (exists && !remove_line(run, path, s, line))))
+		if (bears_on(s, line, path) && (!run_check_entry(run, line, path) ||
+		                                (exists && !remove_line(run, path, s, line))))
 			return false;
 	return true;
 }

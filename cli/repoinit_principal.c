@@ -21,16 +21,16 @@ static const struct {
 
 /* What there is of a name. */
 struct principal {
-	char *name;   /* in NFC */
-	char *class;  /* NULL: nobody */
-	char *folder; /* NULL: no script has said one */
+	char *name;  /* in NFC */
+	char *class; /* NULL: nobody */
+	char *home;  /* the path of its node */
 };
 
 static void principal_done(struct principal *p)
 {
 	free(p->name);
 	free(p->class);
-	free(p->folder);
+	free(p->home);
 }
 
 /* principal_done in any case. */
@@ -44,8 +44,8 @@ static bool look_up(struct run *run, const struct repoinit_word *name, struct pr
 	params[0] = ret->name;
 	return run_ask(run, name->at, "SELECT class FROM auth.principal WHERE name = $1", 1, params,
 	               &ret->class) &&
-	       run_ask(run, name->at, "SELECT path FROM auth.principal WHERE name = $1", 1, params,
-	               &ret->folder);
+	       run_ask(run, name->at, "SELECT home FROM auth.principal_public WHERE name = $1", 1,
+	               params, &ret->home);
 }
 
 /* Fails if there is somebody of that name who is something else. */
@@ -92,7 +92,7 @@ static bool must_move(const struct repoinit_statement *s, const struct principal
 	if (p->class == NULL || !s->principal.forced)
 		return false;
 	there = place(s, "");
-	below = p->folder != NULL && strncmp(p->folder, there, strlen(there)) == 0;
+	below = strncmp(p->home, there, strlen(there)) == 0;
 	free(there);
 	return !below;
 }

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "database.h"
 
+#include <base/arena.h>
 #include <base/buf.h>
 #include <repoinit/repoinit.h>
 
@@ -18,6 +19,7 @@ struct run {
 	struct buf                 said;    /* their lines, printed when they are committed */
 	struct buf                 touched; /* paths of nodes to check, as the text of an array */
 	bool                       retry;   /* it failed, but may succeed when tried again */
+	struct arena               homes;   /* texts of paths that begin with home(NAME) */
 };
 
 /* Always false. */
@@ -43,6 +45,17 @@ bool run_find_principal(struct run *run, const struct repoinit_word *name, char 
 /* {"a","b \"c"}, owned: words as the text of a PostgreSQL array; no words are the empty array. */
 char *run_array(const struct repoinit_word *words);
 
+/* Whether the word is the repository itself. */
+static inline bool run_is_repository(const struct repoinit_word *path)
+{
+	return bw_str_eq(path->text, BW_STR(REPOINIT_REPOSITORY));
+}
+/* {"NAME":["VALUE",...],...}, owned. */
+char *run_restrictions(const struct repoinit_restriction *r);
+/* Whether the line's privileges and restrictions may stand in an entry of that path. */
+bool run_check_entry(struct run *run, const struct repoinit_acl_line *line,
+                     const struct repoinit_word *path);
+
 bool run_path(struct run *run, const struct repoinit_statement *s);           /* repoinit_node.c */
 bool run_mixins(struct run *run, const struct repoinit_statement *s);         /* repoinit_node.c */
 bool run_set_properties(struct run *run, const struct repoinit_statement *s); /* repoinit_node.c */
@@ -51,6 +64,10 @@ bool run_privilege(struct run *run, const struct repoinit_statement *s);      /*
 bool run_set_acl(struct run *run, const struct repoinit_statement *s);        /* repoinit_acl.c */
 bool run_remove_ace(struct run *run, const struct repoinit_statement *s);     /* repoinit_acl.c */
 bool run_delete_acl(struct run *run, const struct repoinit_statement *s);     /* repoinit_acl.c */
+bool run_own_acl(struct run *run, const struct repoinit_statement *s);        /* _own.c */
+bool run_delete_own_acl(struct run *run, const struct repoinit_statement *s); /* _own.c */
+/* Gives the paths of a statement that begin with home(NAME) their texts. */
+bool run_find_homes(struct run *run, const struct repoinit_statement *s);        /* _home.c */
 bool run_create_principals(struct run *run, const struct repoinit_statement *s); /* _principal.c */
 bool run_delete_principals(struct run *run, const struct repoinit_statement *s); /* _principal.c */
 bool run_disable(struct run *run, const struct repoinit_statement *s);           /* _principal.c */

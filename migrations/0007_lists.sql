@@ -212,11 +212,12 @@ END $$;
 -- node NULL: an entry of the repository's own list. Nothing inherits it.
 ALTER TABLE repo.ace ALTER node DROP NOT NULL, DROP CONSTRAINT ace_node_position_key,
 	ADD CONSTRAINT ace_place UNIQUE NULLS NOT DISTINCT (node, position);
+CREATE INDEX ace_list ON repo.ace (coalesce(node, 0));
 
--- The node of a list, its row locked; NULL for ':repository'. Editors of lists take turns.
+-- The node of a list, its row locked; 0 for ':repository'. Editors of lists take turns.
 CREATE FUNCTION repo.list_lock(path text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-	node bigint;
+	node bigint := 0;
 BEGIN
 	IF path <> ':repository' THEN
 		PERFORM repo.structure_lock(false);
@@ -246,7 +247,7 @@ DECLARE
 	whole    CONSTANT boolean := ace_append.path = ':repository';
 	leaves   CONSTANT text[] := repo.privilege_leaves(ace_append.privileges, whole);
 	limits   CONSTANT jsonb := repo.restrictions_check(ace_append.restrictions);
-	node_id  bigint;
+	list     bigint;
 	same     repo.ace;
 	opposite repo.ace;
 	changed  boolean := false;
@@ -258,10 +259,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	PERFORM repo.ace_principal_check(who);
-	node_id := repo.list_lock(ace_append.path);
-	SELECT * INTO same FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id AND principal = who
+	list := repo.list_lock(ace_append.path);
+	SELECT * INTO same FROM repo.ace WHERE coalesce(node, 0) = list AND principal = who
 		AND allow = kind AND restrictions = limits;
-	SELECT * INTO opposite FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id
+	SELECT * INTO opposite FROM repo.ace WHERE coalesce(node, 0) = list
 		AND principal = who AND allow <> kind AND restrictions = limits;
 	IF opposite.privileges && leaves OR '{jcr:all}' IN (opposite.privileges, leaves)
 			AND opposite.id IS NOT NULL THEN
@@ -276,8 +277,8 @@ BEGIN
 	IF same.id IS NULL THEN
 		changed := true;
 		INSERT INTO repo.ace (node, position, principal, allow, privileges, restrictions)
-			SELECT node_id, coalesce(max(position), 0) + 1, who, kind, leaves, limits
-			FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id;
+			SELECT nullif(list, 0), coalesce(max(position), 0) + 1, who, kind, leaves, limits
+			FROM repo.ace WHERE coalesce(node, 0) = list;
 	ELSIF same.privileges <> '{jcr:all}' AND NOT same.privileges @> leaves THEN
 		changed := true;
 		UPDATE repo.ace SET privileges = repo.privilege_leaves(same.privileges || leaves, whole)
@@ -297,10 +298,10 @@ DECLARE
 	leaves  CONSTANT text[] := repo.privilege_leaves(ace_remove.privileges,
 		ace_remove.path = ':repository');
 	limits  CONSTANT jsonb := repo.restrictions_check(ace_remove.restrictions);
-	node_id bigint;
+	list    bigint;
 BEGIN
-	node_id := repo.list_lock(ace_remove.path);
-	DELETE FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id
+	list := repo.list_lock(ace_remove.path);
+	DELETE FROM repo.ace WHERE coalesce(node, 0) = list
 		AND principal = ace_remove.principal AND allow = ace_remove.allow
 		AND privileges = leaves AND restrictions = limits;
 	IF NOT FOUND THEN
@@ -315,10 +316,10 @@ CREATE OR REPLACE FUNCTION repo.ace_remove_all(path text, principal bigint) RETU
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-	node_id bigint := repo.list_lock(ace_remove_all.path);
+	list    bigint := repo.list_lock(ace_remove_all.path);
 	removed integer;
 BEGIN
-	DELETE FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id
+	DELETE FROM repo.ace WHERE coalesce(node, 0) = list
 		AND principal = ace_remove_all.principal;
 	GET DIAGNOSTICS removed = ROW_COUNT;
 	IF removed > 0 THEN
@@ -331,10 +332,10 @@ END $$;
 CREATE OR REPLACE FUNCTION repo.acl_delete(path text) RETURNS integer LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-	node_id bigint := repo.list_lock(acl_delete.path);
+	list    bigint := repo.list_lock(acl_delete.path);
 	removed integer;
 BEGIN
-	DELETE FROM repo.ace WHERE node IS NOT DISTINCT FROM node_id;
+	DELETE FROM repo.ace WHERE coalesce(node, 0) = list;
 	GET DIAGNOSTICS removed = ROW_COUNT;
 	IF removed > 0 THEN
 		PERFORM repo.journal_write('ACL', acl_delete.path);

@@ -1,5 +1,6 @@
 /* acl.c - the statements about access control lists: `set ACL`, `remove ACE` and `delete ACL`, each of
- * them `on` paths or `for` principals. A line names the other side.
+ * them `on` paths or `for` principals, where a line names the other side; of principals' own lists;
+ * and of the repository's, which are `for` principals with the path left out.
  *
  * Owns: nothing; what it makes lives in the script's arena. Runs in: the CLI, blocking.
  * Fails with: false and a place. Tests: tests/conformance/repoinit. */
@@ -88,11 +89,20 @@ static bool parse_restrictions(struct parser *p, struct repoinit_restriction **r
 	return true;
 }
 
+static struct repoinit_word *repository(struct parser *p, struct repoinit_at at)
+{
+	struct repoinit_word *word = arena_zalloc(&p->script->arena, sizeof(*word));
+
+	word->text = BW_STR(REPOINIT_REPOSITORY);
+	word->at = at;
+	return word;
+}
+
 static bool parse_acl_line(struct parser *p, const struct repoinit_statement *s,
                            struct repoinit_acl_line **ret)
 {
 	struct repoinit_acl_line *line = arena_zalloc(&p->script->arena, sizeof(*line));
-	bool                      exact = s->kind == REPOINIT_REMOVE_ACE;
+	bool exact = s->kind == REPOINIT_REMOVE_ACE || s->kind == REPOINIT_REMOVE_OWN_ACE;
 
 	line->at = p->token.at;
 	if (!parse_action(p, exact, line) || !parse_privileges(p, exact, line))
@@ -100,9 +110,11 @@ static bool parse_acl_line(struct parser *p, const struct repoinit_statement *s,
 	if (parse_is(p, "nodetypes"))
 		return parse_unsupported(p, p->token.at, "nodetypes",
 		                         "restriction(rep:ntNames,...) says the same");
-	if (s->acl.paths != NULL
-	            ? !parse_expect(p, "for") || !parse_principals(p, &line->principals)
-	            : !parse_expect(p, "on") || !parse_paths(p, &line->paths))
+	if (s->acl.of_repository)
+		line->paths = repository(p, line->at);
+	else if (s->acl.paths != NULL
+	                 ? !parse_expect(p, "for") || !parse_principals(p, &line->principals)
+	                 : !parse_expect(p, "on") || !parse_places(p, &line->paths))
 		return false;
 	if (line->action != REPOINIT_REMOVE_ALL && !parse_restrictions(p, &line->restrictions))
 		return false;
@@ -126,19 +138,41 @@ static bool parse_acl_lines(struct parser *p, struct repoinit_statement *s)
 	}
 }
 
+static bool has_lines(const struct repoinit_statement *s)
+{
+	return s->kind != REPOINIT_DELETE_ACL && s->kind != REPOINIT_DELETE_OWN_ACL;
+}
+
+static bool has_options(const struct repoinit_statement *s)
+{
+	return s->kind == REPOINIT_SET_ACL || s->kind == REPOINIT_SET_OWN_ACL ||
+	       s->kind == REPOINIT_ENSURE_OWN_ACL;
+}
+
 static bool parse_rest(struct parser *p, struct repoinit_statement *s)
 {
-	if (s->kind == REPOINIT_SET_ACL && !parse_options(p, &s->acl.ignore_missing_principal))
+	if (has_options(s) && !parse_options(p, &s->acl.ignore_missing_principal))
 		return false;
-	return parse_line_end(p) && (s->kind == REPOINIT_DELETE_ACL || parse_acl_lines(p, s));
+	return parse_line_end(p) && (!has_lines(s) || parse_acl_lines(p, s));
 }
 
 bool parse_acl_on(struct parser *p, struct repoinit_statement *s)
 {
-	return parse_paths(p, &s->acl.paths) && parse_rest(p, s);
+	return parse_places(p, &s->acl.paths) && parse_rest(p, s);
 }
 
 bool parse_acl_for(struct parser *p, struct repoinit_statement *s)
 {
 	return parse_principals(p, &s->acl.principals) && parse_rest(p, s);
+}
+
+bool parse_own_acl(struct parser *p, struct repoinit_statement *s)
+{
+	return parse_expect(p, "for") && parse_acl_for(p, s);
+}
+
+bool parse_repository_acl(struct parser *p, struct repoinit_statement *s)
+{
+	s->acl.of_repository = true;
+	return parse_own_acl(p, s);
 }

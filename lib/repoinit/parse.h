@@ -30,8 +30,10 @@ bool parse_unsupported(struct parser *p, struct repoinit_at at, const char *what
 bool parse_word(struct parser *p, unsigned kinds, const char *what, struct repoinit_word **ret);
 /* The same, one or more with commas between. */
 bool parse_words(struct parser *p, unsigned kinds, const char *what, struct repoinit_word **ret);
-/* Absolute paths with commas between. */
+/* Absolute paths with commas between, or nodes of accounts. */
 bool parse_paths(struct parser *p, struct repoinit_word **ret);
+/* The same, and the repository itself: whatever has a list of entries. */
+bool parse_places(struct parser *p, struct repoinit_word **ret);
 /* Whether a block's next line is here: false at `end`, which is then consumed with its line. Blank
  * lines are passed over. *ret_more is valid only if the answer is true. */
 bool parse_block_line(struct parser *p, bool first, bool *ret_more);
@@ -49,6 +51,8 @@ bool parse_disable(struct parser *p, struct repoinit_statement *s);             
 bool parse_membership(struct parser *p, struct repoinit_statement *s);          /* principal.c */
 bool parse_acl_on(struct parser *p, struct repoinit_statement *s);              /* acl.c */
 bool parse_acl_for(struct parser *p, struct repoinit_statement *s);             /* acl.c */
+bool parse_own_acl(struct parser *p, struct repoinit_statement *s);             /* acl.c */
+bool parse_repository_acl(struct parser *p, struct repoinit_statement *s);      /* acl.c */
 bool parse_properties(struct parser *p, struct repoinit_statement *s);          /* property.c */
 bool parse_property_lines(struct parser *p, struct repoinit_property **ret);    /* property.c */
 bool parse_namespace(struct parser *p, struct repoinit_statement *s);           /* registry.c */

@@ -13,11 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OWN_LISTS "lists of a service user's own are not evaluated"
-#define NO_NODE   "accounts have no node"
-#define NO_ENTRIES \
-	"entries of the whole repository permit nothing: no request changes what they protect"
-
 /* Where one form begins with another's words the longer one stands first. */
 static const struct form {
 	const char        *words[3];
@@ -43,16 +38,15 @@ static const struct form {
 	{ { "disable", "user" }, REPOINIT_DISABLE_USER, parse_disable, NULL },
 	{ { "set", "ACL", "on" }, REPOINIT_SET_ACL, parse_acl_on, NULL },
 	{ { "set", "ACL", "for" }, REPOINIT_SET_ACL, parse_acl_for, NULL },
-	{ { "set", "repository", "ACL" }, 0, NULL, NO_ENTRIES },
-	{ { "set", "principal", "ACL" }, 0, NULL, OWN_LISTS },
-	{ { "ensure", "principal", "ACL" }, 0, NULL, OWN_LISTS },
+	{ { "set", "repository", "ACL" }, REPOINIT_SET_ACL, parse_repository_acl, NULL },
+	{ { "set", "principal", "ACL" }, REPOINIT_SET_OWN_ACL, parse_own_acl, NULL },
+	{ { "ensure", "principal", "ACL" }, REPOINIT_ENSURE_OWN_ACL, parse_own_acl, NULL },
 	{ { "remove", "ACE", "on" }, REPOINIT_REMOVE_ACE, parse_acl_on, NULL },
 	{ { "remove", "ACE", "for" }, REPOINIT_REMOVE_ACE, parse_acl_for, NULL },
-	{ { "remove", "principal", "ACL" }, 0, NULL, OWN_LISTS },
-	{ { "remove", "principal", "ACE" }, 0, NULL, OWN_LISTS },
+	{ { "remove", "principal", "ACE" }, REPOINIT_REMOVE_OWN_ACE, parse_own_acl, NULL },
 	{ { "delete", "ACL", "on" }, REPOINIT_DELETE_ACL, parse_acl_on, NULL },
 	{ { "delete", "ACL", "for" }, REPOINIT_DELETE_ACL, parse_acl_for, NULL },
-	{ { "delete", "principal", "ACL" }, 0, NULL, OWN_LISTS },
+	{ { "delete", "principal", "ACL" }, REPOINIT_DELETE_OWN_ACL, parse_own_acl, NULL },
 	{ { "set", "properties", "on" }, REPOINIT_SET_PROPERTIES, parse_properties, NULL },
 	{ { "add", "mixin" }, REPOINIT_ADD_MIXIN, parse_mixins, NULL },
 	{ { "remove", "mixin" }, REPOINIT_REMOVE_MIXIN, parse_mixins, NULL },
@@ -142,30 +136,58 @@ bool parse_words(struct parser *p, unsigned kinds, const char *what, struct repo
 	}
 }
 
-/* Of the path expressions of the language only absolute paths can be followed in this version. */
-bool parse_paths(struct parser *p, struct repoinit_word **ret)
+/* home(NAME) or authorizable(NAME), and perhaps a path behind it: the same thing twice. */
+static bool parse_home(struct parser *p, struct repoinit_word **ret)
 {
-	struct repoinit_word **tail = ret;
+	struct repoinit_at    at = p->token.at;
+	struct repoinit_word *below = NULL;
 
-	for (;;) {
-		const struct token *t = &p->token;
+	if (!parse_next(p) || !parse_expect(p, "(") ||
+	    !parse_word(p, PARSE_PREFIXED, "a user's or group's name", ret) ||
+	    !parse_expect(p, ")"))
+		return false;
+	if (p->token.kind == TOKEN_PATH && !parse_word(p, PARSE_PATHS, "a path", &below))
+		return false;
+	(*ret)->home = (*ret)->text;
+	(*ret)->below = below != NULL ? below->text : BW_STR("");
+	(*ret)->at = at;
+	return true;
+}
 
-		if (parse_is(p, "home") || parse_is(p, "authorizable"))
-			return parse_unsupported(p, t->at,
-			                         parse_is(p, "home") ? "home()" : "authorizable()",
-			                         NO_NODE);
-		if (t->kind == TOKEN_WORD && t->n == 11 && memcmp(t->p, ":repository", 11) == 0)
-			return parse_unsupported(p, t->at, ":repository", NO_ENTRIES);
-		if (!parse_word(p, PARSE_PATHS, "an absolute path", tail))
+static bool parse_place(struct parser *p, bool repository, struct repoinit_word **ret)
+{
+	if (parse_is(p, "home") || parse_is(p, "authorizable"))
+		return parse_home(p, ret);
+	if (p->token.kind == TOKEN_WORD && repository &&
+	    bw_str_eq((struct bw_str){ p->token.p, p->token.n }, BW_STR(REPOINIT_REPOSITORY)))
+		return parse_word(p, 1u << TOKEN_WORD, "a path", ret);
+	if (!parse_word(p, PARSE_PATHS, "an absolute path", ret))
+		return false;
+	if ((*ret)->text.n == 0 || (*ret)->text.p[0] != '/')
+		return scan_fail(p->error, (*ret)->at, "a path begins with '/'");
+	return true;
+}
+
+static bool parse_place_list(struct parser *p, bool repository, struct repoinit_word **ret)
+{
+	for (;; ret = &(*ret)->next) {
+		if (!parse_place(p, repository, ret))
 			return false;
-		if ((*tail)->text.n == 0 || (*tail)->text.p[0] != '/')
-			return scan_fail(p->error, (*tail)->at, "a path begins with '/'");
-		tail = &(*tail)->next;
 		if (!parse_is(p, ","))
 			return true;
 		if (!parse_next(p))
 			return false;
 	}
+}
+
+bool parse_paths(struct parser *p, struct repoinit_word **ret)
+{
+	return parse_place_list(p, false, ret);
+}
+
+bool parse_places(struct parser *p, struct repoinit_word **ret)
+{
+	return parse_place_list(p, true, ret);
 }
 
 bool parse_block_line(struct parser *p, bool first, bool *ret_more)

@@ -19,11 +19,17 @@ struct repoinit_error {
 	char               text[256];
 };
 
+/* The list of the repository itself, where a path is expected. */
+#define REPOINIT_REPOSITORY ":repository"
+
 /* One word of the text, with its quotes and escapes taken away; NUL-terminated. */
 struct repoinit_word {
 	struct repoinit_word *next;
 	struct bw_str         text;
 	struct repoinit_at    at;
+	/* Of a path that begins with home(NAME) or authorizable(NAME) the name and what stands behind
+	 * it, else absent; whoever executes the script puts the whole path into text. */
+	struct bw_str home, below;
 };
 
 struct repoinit_segment { /* one name of `create path` */
@@ -84,6 +90,10 @@ enum repoinit_kind {
 	REPOINIT_SET_ACL,
 	REPOINIT_REMOVE_ACE,
 	REPOINIT_DELETE_ACL,
+	REPOINIT_SET_OWN_ACL,    /* entries of principals' own lists */
+	REPOINIT_ENSURE_OWN_ACL, /* the same, and nothing else will do */
+	REPOINIT_REMOVE_OWN_ACE,
+	REPOINIT_DELETE_OWN_ACL,
 	REPOINIT_SET_PROPERTIES,
 	REPOINIT_ADD_MIXIN,
 	REPOINIT_REMOVE_MIXIN,
@@ -118,7 +128,8 @@ struct repoinit_statement {
 			struct repoinit_word     *paths, *principals; /* one of them is NULL */
 			struct repoinit_acl_line *lines;              /* none for delete */
 			bool                      ignore_missing_principal;
-		} acl; /* set, remove and delete */
+			bool of_repository; /* every line's path is the repository */
+		} acl;                      /* set, remove and delete */
 		struct {
 			struct repoinit_word     *paths;
 			struct repoinit_property *lines;

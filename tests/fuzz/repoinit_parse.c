@@ -31,7 +31,8 @@ static void check_acl(const struct repoinit_statement *s)
 		abort();
 	check_words(s->acl.paths);
 	check_words(s->acl.principals);
-	if ((s->acl.lines == NULL) != (s->kind == REPOINIT_DELETE_ACL))
+	if ((s->acl.lines == NULL) !=
+	    (s->kind == REPOINIT_DELETE_ACL || s->kind == REPOINIT_DELETE_OWN_ACL))
 		abort();
 	for (const struct repoinit_acl_line *line = s->acl.lines; line != NULL; line = line->next) {
 		check_words(line->privileges);
@@ -73,6 +74,10 @@ static void check_statement(const struct repoinit_statement *s)
 	case REPOINIT_SET_ACL:
 	case REPOINIT_REMOVE_ACE:
 	case REPOINIT_DELETE_ACL:
+	case REPOINIT_SET_OWN_ACL:
+	case REPOINIT_ENSURE_OWN_ACL:
+	case REPOINIT_REMOVE_OWN_ACE:
+	case REPOINIT_DELETE_OWN_ACL:
 		check_acl(s);
 		break;
 	case REPOINIT_SET_PROPERTIES:

@@ -15,8 +15,13 @@
 
 static void put_words(struct buf *out, const struct repoinit_word *word, const char *quote)
 {
-	for (; word != NULL; word = word->next)
-		buf_printf(out, "%s%s%s%s", quote, word->text.p, quote, word->next ? "," : "");
+	for (; word != NULL; word = word->next) {
+		if (word->home.p != NULL)
+			buf_printf(out, "home(%s)%s", word->home.p, word->below.p);
+		else
+			buf_printf(out, "%s%s%s", quote, word->text.p, quote);
+		buf_printf(out, "%s", word->next ? "," : "");
+	}
 }
 
 static void put_path(struct buf *out, const struct repoinit_statement *s)
@@ -65,11 +70,17 @@ static void put_acl_line(struct buf *out, const struct repoinit_acl_line *line)
 
 static void put_acl(struct buf *out, const struct repoinit_statement *s)
 {
-	buf_printf(out, "%sacl %s",
-	           s->kind == REPOINIT_REMOVE_ACE   ? "remove from "
-	           : s->kind == REPOINIT_DELETE_ACL ? "delete "
-	                                            : "",
-	           s->acl.paths ? "" : "of ");
+	static const char *const what[] = {
+		[REPOINIT_SET_ACL] = "",
+		[REPOINIT_REMOVE_ACE] = "remove from ",
+		[REPOINIT_DELETE_ACL] = "delete ",
+		[REPOINIT_SET_OWN_ACL] = "own ",
+		[REPOINIT_ENSURE_OWN_ACL] = "ensure own ",
+		[REPOINIT_REMOVE_OWN_ACE] = "remove from own ",
+		[REPOINIT_DELETE_OWN_ACL] = "delete own ",
+	};
+
+	buf_printf(out, "%sacl %s", what[s->kind], s->acl.paths ? "" : "of ");
 	put_words(out, s->acl.paths ? s->acl.paths : s->acl.principals, "");
 	buf_printf(out, "%s%s", s->acl.ignore_missing_principal ? " ignoring" : "",
 	           s->acl.lines ? ":" : "");
@@ -125,6 +136,10 @@ static void put_statement(struct buf *out, const struct repoinit_statement *s)
 	case REPOINIT_SET_ACL:
 	case REPOINIT_REMOVE_ACE:
 	case REPOINIT_DELETE_ACL:
+	case REPOINIT_SET_OWN_ACL:
+	case REPOINIT_ENSURE_OWN_ACL:
+	case REPOINIT_REMOVE_OWN_ACE:
+	case REPOINIT_DELETE_OWN_ACL:
 		put_acl(out, s);
 		break;
 	case REPOINIT_SET_PROPERTIES:
