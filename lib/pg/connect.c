@@ -25,12 +25,15 @@ static bool send_schema_version(struct pg *pg)
 
 static bool send_set_up(struct pg *pg)
 {
-	char              timeout[16];
-	const char *const param[1] = { timeout };
+	static const char limits[] =
+		"SELECT set_config('statement_timeout', $1, false),"
+		"  set_config('idle_in_transaction_session_timeout', $2, false)";
+	char              timeout[16], idle[16];
+	const char *const params[2] = { timeout, idle };
 
 	snprintf(timeout, sizeof(timeout), "%u", pg->timeout_ms);
-	if (!PQsendQueryParams(pg->conn, "SELECT set_config('statement_timeout', $1, false)", 1,
-	                       NULL, param, NULL, NULL, 0))
+	snprintf(idle, sizeof(idle), "%u", pg->idle_ms);
+	if (!PQsendQueryParams(pg->conn, limits, 2, NULL, params, NULL, NULL, 0))
 		return false;
 	pg_push(pg, ENTRY_SETUP, 0);
 	if (pg->requires_schema && !send_schema_version(pg))
@@ -163,10 +166,13 @@ void pg_end_all(struct pg *pg)
 	}
 	while ((e = STAILQ_FIRST(&gone)) != NULL) {
 		STAILQ_REMOVE_HEAD(&gone, next);
-		if (e->kind == ENTRY_QUERY)
+		if (e->kind == ENTRY_QUERY && e->batch == NULL) {
 			pg_end_query(pg, e, BW_EGONE, e->held);
-		else
-			free(e);
+			continue;
+		}
+		if (e->kind == ENTRY_SYNC && e->batch != NULL)
+			pg_batch_end(pg, e->batch, false);
+		free(e);
 	}
 }
 
@@ -190,6 +196,7 @@ void pg_drop(struct pg *pg, const char *reason)
 	/* A copy of the first line: libpq's buffer goes with the connection. */
 	log_drop(pg, was_up, xstrndup(reason, strcspn(reason, "\n")));
 	pg->state = PG_DOWN;
+	pg->broken = false;
 	pg->unsynced = 0;
 	ev_io_stop(pg->loop, &pg->io);
 	ev_timer_stop(pg->loop, &pg->again);

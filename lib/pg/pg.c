@@ -95,7 +95,7 @@ static void on_turn(struct ev_loop *loop, ev_prepare *w, int revents)
 	(void)revents;
 	if (pg->state == PG_DOWN)
 		return;
-	if (pg->unsynced > 0 && !pg_end_segment(pg))
+	if (pg->broken || (pg->unsynced > 0 && !pg_end_segment(pg)))
 		pg_drop(pg, PQerrorMessage(pg->conn));
 	else
 		pg_flush(pg);
@@ -144,6 +144,11 @@ void pg_require_schema(struct pg *pg)
 	pg->requires_schema = true;
 }
 
+void pg_limit_idle(struct pg *pg, unsigned ms)
+{
+	pg->idle_ms = ms;
+}
+
 void pg_free(struct pg *pg)
 {
 	if (pg == NULL)
@@ -178,7 +183,7 @@ unsigned pg_in_flight(const struct pg *pg)
 /* ---- asking ---- */
 
 /* One block: the entry, the pointers, the texts. Kept for the case that a neighbour aborts it. */
-static struct entry *entry_of(const struct pg_statement *st, const struct pg_param *params)
+struct entry *pg_entry_of(const struct pg_statement *st, const struct pg_param *params)
 {
 	size_t        pointers = st->n_params * sizeof(char *), texts = 0, n[PG_MAX_PARAMS];
 	struct entry *e;
@@ -207,7 +212,7 @@ int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, p
 		return BW_EGONE;
 	if (pg->queries >= pg->max_queue)
 		return BW_EBUSY;
-	e = entry_of(&pg->statements[statement], params);
+	e = pg_entry_of(&pg->statements[statement], params);
 	e->kind = ENTRY_QUERY;
 	e->statement = statement;
 	e->cb = cb;

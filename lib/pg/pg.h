@@ -40,6 +40,9 @@ struct pg_ops {
 struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_statement *statements,
                   size_t n_statements, const char *const *listen, unsigned statement_timeout_ms,
                   unsigned max_queue, const struct pg_ops *ops, void *owner);
+/* Right after pg_new: a transaction that nobody goes on with for so long is ended by the server, and
+ * the connection with it. */
+void pg_limit_idle(struct pg *pg, unsigned ms);
 /* Right after pg_new: the connection is up only where the newest applied migration is SCHEMA_VERSION.
  * While it is older (or PostgreSQL is away) it is asked again with each new connection, and the wait
  * is logged; a newer one is fatal: this program must not touch it. */
@@ -56,6 +59,25 @@ typedef void (*pg_rows_cb)(void *arg, int err, const struct pg_rows *rows);
  * copied. */
 int pg_query(struct pg *pg, unsigned statement, const struct pg_param *params, pg_rows_cb cb,
              void *arg);
+
+/* Why the server refused: its SQLSTATE and its first line. Both "" if it was not the server. */
+struct pg_failure {
+	const char *state, *text;
+};
+
+struct pg_step {
+	unsigned               statement;
+	const struct pg_param *params;
+};
+
+/* rows: of the last step that has columns; NULL unless err is BW_OK. Both borrowed for the call. */
+typedef void (*pg_batch_cb)(void *arg, int err, const struct pg_rows *rows,
+                            const struct pg_failure *why);
+/* Statements that leave together: the first that fails is the outcome, and those behind it do not
+ * run. Never repeated and not logged: that is the caller's. As "BEGIN" is a statement like any other,
+ * a transaction may span several batches; its connection is the caller's alone until he has ended
+ * it. Counts as one for max_queue. Else as pg_query. */
+int pg_batch(struct pg *pg, const struct pg_step *steps, unsigned n, pg_batch_cb cb, void *arg);
 
 unsigned      pg_rows_count(const struct pg_rows *rows);
 struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column); /* absent: NULL */

@@ -10,15 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int error_of(struct pg *pg, const struct entry *e, const PGresult *r)
+int pg_error_code(const PGresult *r)
 {
 	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
-	const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
 
 	if (state == NULL) /* libpq's own words: the connection broke */
 		return BW_EGONE;
-	log_warning(0, "postgresql: %s: %s (%s)", pg->statements[e->statement].name,
-	            text != NULL ? text : "no text", state);
 	if (strcmp(state, "57014") == 0)
 		return BW_ETIME;
 	if (strncmp(state, "57P0", 4) == 0 || strncmp(state, "08", 2) == 0)
@@ -26,10 +23,25 @@ static int error_of(struct pg *pg, const struct entry *e, const PGresult *r)
 	return BW_EIO;
 }
 
+static int error_of(struct pg *pg, const struct entry *e, const PGresult *r)
+{
+	const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+	const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+
+	if (state != NULL)
+		log_warning(0, "postgresql: %s: %s (%s)", pg->statements[e->statement].name,
+		            text != NULL ? text : "no text", state);
+	return pg_error_code(r);
+}
+
 static void query_result(struct pg *pg, struct entry *e, PGresult *r)
 {
 	ExecStatusType status = PQresultStatus(r);
 
+	if (e->batch != NULL) {
+		pg_batch_result(pg, e, r);
+		return;
+	}
 	e->answered = true;
 	if (status == PGRES_PIPELINE_ABORTED) {
 		e->aborted = true;
@@ -45,7 +57,9 @@ static void query_result(struct pg *pg, struct entry *e, PGresult *r)
 static void query_done(struct pg *pg, struct entry *e)
 {
 	STAILQ_REMOVE_HEAD(&pg->sent, next);
-	if (e->aborted) {
+	if (e->batch != NULL) {
+		pg_batch_step_end(pg, e);
+	} else if (e->aborted) {
 		e->aborted = e->answered = false;
 		if (!pg_send_query(pg, e, true)) {
 			pg_end_query(pg, e, BW_EGONE, NULL);
@@ -70,6 +84,8 @@ static void sync_result(struct pg *pg, struct entry *sync, const PGresult *r)
 	}
 	if (synced) {
 		STAILQ_REMOVE_HEAD(&pg->sent, next);
+		if (sync->batch != NULL)
+			pg_batch_end(pg, sync->batch, true);
 		free(sync);
 		if (pg->state == PG_PREPARING)
 			pg_set_up(pg);
