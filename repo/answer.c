@@ -1,5 +1,5 @@
-/* answer.c - what repo agrees to do: find, read and list resources for the bearer of a handle; keep
- * sessions for whoever knows the hash of their ids.
+/* answer.c - what repo agrees to do: find, read, list and change resources for the bearer of a handle;
+ * keep sessions for whoever knows the hash of their ids.
  *
  * The gateway is not believed: what a request may see hangs on its handle alone, and that is
  * checked for each message: the MAC (wrong: the connection ends), the connection, the expiry, the
@@ -17,13 +17,11 @@
 
 /* The permit table. All else from the gateway closes its connection. */
 static const enum wire_id permit[] = {
-	WIRE_RESOURCE_RESOLVE,  WIRE_RESOURCE_GET,
-	WIRE_RESOURCE_CHILDREN, WIRE_HANDLE_CLOSE,
-	WIRE_SESSION_LOAD,      WIRE_SESSION_CREATE,
-	WIRE_SESSION_SET,       WIRE_SESSION_ADD,
-	WIRE_SESSION_TIMEOUT,   WIRE_SESSION_INVALIDATE,
-	WIRE_SESSION_CHANGE_ID, WIRE_SESSION_RELEASE,
-	WIRE_SESSION_WATCH,     WIRE_NONE,
+	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET,       WIRE_RESOURCE_CHILDREN,
+	WIRE_RESOURCE_COMMIT,  WIRE_HANDLE_CLOSE,       WIRE_SESSION_LOAD,
+	WIRE_SESSION_CREATE,   WIRE_SESSION_SET,        WIRE_SESSION_ADD,
+	WIRE_SESSION_TIMEOUT,  WIRE_SESSION_INVALIDATE, WIRE_SESSION_CHANGE_ID,
+	WIRE_SESSION_RELEASE,  WIRE_SESSION_WATCH,      WIRE_NONE,
 };
 
 #define BATCH 64u
@@ -32,6 +30,7 @@ struct answers {
 	struct wire_server      *server;
 	struct resources        *resources;
 	struct sessions         *sessions;
+	struct commits          *commits;
 	struct principals_table *principals;
 	const struct handle_key *keys;
 	size_t                   n_keys;
@@ -48,6 +47,7 @@ struct conn {
 	struct handles       handles;
 	struct asker         asker;
 	struct session_asker session_asker;
+	struct commit_asker  commit_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -185,6 +185,26 @@ static void on_resource_children(struct conn *c, const struct wire_question *q,
 		ask(c, q, ASK_CHILDREN, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
 
+static void on_resource_commit(struct conn *c, const struct wire_question *q,
+                               const Bw__Wire__ResourceCommit *m)
+{
+	struct answers    *a = answers_of(c);
+	struct principals *who;
+	struct changes     list;
+
+	if (changes_get(m->changes.data, m->changes.len, &list) != BW_OK) {
+		hang_up(c, q, "malformed list of changes");
+		return;
+	}
+	who = speaker(c, q, m->has_handle ? &m->handle : NULL, m->sequence);
+	if (who == NULL)
+		return;
+	if (a->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else
+		commits_ask(a->commits, &c->commit_asker, q, who, &list);
+}
+
 static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
 {
 	handles_close(&c->handles, m->sequence);
@@ -217,6 +237,9 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_RESOURCE_CHILDREN:
 		on_resource_children(c, q, &m->u->resource_children);
 		break;
+	case WIRE_RESOURCE_COMMIT:
+		on_resource_commit(c, q, &m->u->resource_commit);
+		break;
 	case WIRE_HANDLE_CLOSE:
 		on_handle_close(c, &m->u->handle_close);
 		break;
@@ -246,6 +269,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	handles_init(&c->handles, answers_of(c)->principals);
 	asker_init(&c->asker, base->chan);
 	session_asker_init(&c->session_asker, base->chan);
+	commit_asker_init(&c->commit_asker, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
 }
@@ -266,13 +290,14 @@ static void on_close(struct wire_conn *base, const char *reason)
 	drop_batch(answers_of(c)); /* of a read that has not come to its end */
 	asker_gone(&c->asker);
 	session_asker_gone(&c->session_asker);
+	commit_asker_gone(&c->commit_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;
 }
 
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
                             const struct handle_key *keys, size_t n_keys, struct resources *r,
-                            struct sessions *sessions)
+                            struct sessions *sessions, struct commits *commits)
 {
 	static const struct wire_server_ops ops = {
 		.on_open = on_open,
@@ -285,6 +310,7 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 
 	a->resources = r;
 	a->sessions = sessions;
+	a->commits = commits;
 	a->keys = keys;
 	a->n_keys = n_keys;
 	a->principals = principals_table_new();

@@ -24,6 +24,14 @@ static const struct {
 };
 #define N_TAGS (sizeof(tags) / sizeof(tags[0]))
 
+const char *encode_tag(enum bw_value_type type)
+{
+	for (size_t i = 0; i < N_TAGS; i++)
+		if (tags[i].type == type)
+			return tags[i].tag;
+	fatalx("a value of type %d", (int)type);
+}
+
 static int put_value(struct buf *out, size_t prop, const json_t *value, json_type kind)
 {
 	char text[24];

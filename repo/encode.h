@@ -2,6 +2,7 @@
 #pragma once
 #include <base/buf.h>
 #include <boardwalk/types.h>
+#include <boardwalk/value.h>
 #include "type.h"
 
 struct encode_row {
@@ -10,6 +11,9 @@ struct encode_row {
 		super_type;       /* the last two may be absent */
 	struct bw_str properties; /* JSON text; absent: a record without properties */
 };
+
+/* What stands before a value of this type in stored JSON. Static. */
+const char *encode_tag(enum bw_value_type type);
 
 /* Appends the record to out; *ret_props_at: its length if it were without properties. BW_EIO: the
  * stored properties are not of the form that repo.value_check lets in. *ret_cycle: the chain of its

@@ -62,6 +62,8 @@ struct resources {
 	bool                      current;
 	uint64_t                  vouched_until_us;
 	uint64_t                  types_counter, acl_counter; /* sent with each answer */
+	void (*loaded)(void *arg);
+	void *loaded_arg;
 	unsigned                  n_waiting;
 	struct buf                scratch;
 };

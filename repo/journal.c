@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define POLL_S      0.25
+#define RING_S      0.01  /* between two bells */
 #define PRUNE_ROWS  10000 /* as many as repo.journal_prune takes at a time: there are more */
 #define PRUNE_TURNS 240u  /* once a minute */
 #define MAX_QUERIES 16u
@@ -40,7 +41,8 @@ struct journal {
 	struct resources *r;
 	struct pg        *pg;
 	struct ev_loop   *loop;
-	ev_timer          poll;
+	ev_timer          poll, bell;
+	bool              ring_again;
 	unsigned          turns;
 	char             *snapshot;      /* of the last reading; NULL: none */
 	uint64_t          read_at_us;    /* CLOCK_BOOTTIME of it */
@@ -48,7 +50,8 @@ struct journal {
 	bool              loading_entries, loading_types;
 	bool              want_entries, want_types; /* again, once the present loading has ended */
 	bool              has_entries, has_types;
-	char             *search_path; /* as an array's text */
+	uint64_t          types_begun, types_ended; /* loadings of the super types, by number */
+	char             *search_path;              /* as an array's text */
 };
 
 static void read_news(struct journal *j);
@@ -111,6 +114,7 @@ static void on_types(void *arg, int err, const struct pg_rows *rows)
 	for (unsigned i = 0; i < pg_rows_count(rows); i++)
 		type_load_add(types, pg_text(rows, i, 0), pg_text(rows, i, 1));
 	type_load_end(types);
+	j->types_ended = j->types_begun;
 	resources_types_loaded(j->r);
 	j->has_types = true;
 	look_whether_current(j);
@@ -127,7 +131,19 @@ static void load_types(struct journal *j)
 		return;
 	}
 	j->loading_types = pg_query(j->pg, QUERY_SUPER_TYPES, params, on_types, j) == BW_OK;
+	j->types_begun += j->loading_types;
 	j->want_types = !j->loading_types;
+}
+
+uint64_t journal_want_types(struct journal *j)
+{
+	load_types(j);
+	return j->types_begun + j->want_types;
+}
+
+uint64_t journal_types_loaded(const struct journal *j)
+{
+	return j->types_ended;
 }
 
 /* ---- news ---- */
@@ -217,6 +233,41 @@ static void on_notify(struct pg *pg, const char *channel)
 	read_news(j);
 }
 
+/* ---- the bell ---- */
+
+/* Nobody waits for it: where it is not heard the journal is read all the same, a little later. */
+static void on_rung(void *arg, int err, const struct pg_rows *rows)
+{
+	(void)arg;
+	(void)err;
+	(void)rows;
+}
+
+void journal_ring(struct journal *j)
+{
+	if (ev_is_active(&j->bell)) {
+		j->ring_again = true;
+		return;
+	}
+	(void)pg_query(j->pg, QUERY_RING, NULL, on_rung, j);
+	ev_timer_set(&j->bell, RING_S, 0.);
+	ev_timer_start(j->loop, &j->bell);
+}
+
+static void on_bell(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct journal *j = w->data;
+
+	(void)loop;
+	(void)revents;
+	if (!j->ring_again)
+		return;
+	j->ring_again = false;
+	journal_ring(j);
+}
+
+/* ---- at times ---- */
+
 static void prune(struct journal *j);
 
 static void on_pruned(void *arg, int err, const struct pg_rows *rows)
@@ -268,7 +319,8 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
 	               MAX_QUERIES, &ops, j);
 	pg_require_schema(j->pg);
 	ev_timer_init(&j->poll, on_poll, POLL_S, POLL_S);
-	j->poll.data = j;
+	ev_init(&j->bell, on_bell);
+	j->poll.data = j->bell.data = j;
 	ev_timer_start(loop, &j->poll);
 	return j;
 }
@@ -278,6 +330,7 @@ void journal_free(struct journal *j)
 	if (j == NULL)
 		return;
 	ev_timer_stop(j->loop, &j->poll);
+	ev_timer_stop(j->loop, &j->bell);
 	pg_free(j->pg);
 	free(j->snapshot);
 	free(j->search_path);

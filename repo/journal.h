@@ -17,3 +17,9 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo,
 void            journal_free(struct journal *j);
 /* Entries newer than those in memory have been seen: loads them. */
 void journal_want_entries(struct journal *j);
+/* Super types have been written here: loads them. They are there when journal_types_loaded has come to
+ * the number that is returned. */
+uint64_t journal_want_types(struct journal *j);
+uint64_t journal_types_loaded(const struct journal *j);
+/* Something was committed here: has all nodes read it, at once, but at most every 10 ms. */
+void journal_ring(struct journal *j);

@@ -1,6 +1,6 @@
-/* repo.c - boardwalk-repo: the content, and who may see it.
+/* repo.c - boardwalk-repo: the content, and who may see and change it.
  *
- * Holds the right to read the schema repo and to keep sessions in it, as PostgreSQL's role
+ * Holds the right to read and to change the schema repo and to keep sessions in it, as PostgreSQL's role
  * boardwalk_repo, and the key to check resolver handles with. Talks to the gateway, which it does not
  * trust, and to PostgreSQL. Refuses everything but the messages of answer.c's permit table, and any
  * peer that is not the gateway's user.
@@ -8,6 +8,7 @@
  *     gateway ---RESOURCE_*---> answer --> resource --> cache
  *             <--RESOURCE_*---    | handles   | acl, type   ^
  *                                 |           `--> fetch --'--> PostgreSQL
+ *             ---RESOURCE_COMMIT---------> commit ------------> (a transaction each)
  *             ---SESSION_*----> answer --> session -----------> (what it is told, at once)
  *                                             journal ---------> (what has changed)
  *
@@ -41,6 +42,7 @@ struct repo {
 	struct ev_loop      *loop;
 	struct resources    *resources;
 	struct sessions     *sessions;
+	struct commits      *commits;
 	struct journal      *journal;
 	struct answers      *answers; /* NULL until there is something to answer from */
 };
@@ -98,7 +100,7 @@ static void on_current(void *arg)
 		return;
 	}
 	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys,
-	                            repo->n_keys, repo->resources, repo->sessions);
+	                            repo->n_keys, repo->resources, repo->sessions, repo->commits);
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -123,13 +125,16 @@ static size_t under_way(const void *arg)
 {
 	const struct repo *repo = arg;
 
-	return resources_waiting(repo->resources) + sessions_waiting(repo->sessions);
+	return resources_waiting(repo->resources) + sessions_waiting(repo->sessions) +
+	       commits_waiting(repo->commits);
 }
 
 static void run(struct repo *repo)
 {
 	static const struct wire_run_ops ops = { drain, under_way };
 	const struct repo_settings      *s = &repo->settings;
+	uint8_t                          number[8];
+	char                             node[2 * sizeof(number) + 1];
 
 	repo->resources = resources_new(
 		repo->loop, &(struct resources_settings){
@@ -146,6 +151,13 @@ static void run(struct repo *repo)
 		sessions_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
 	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
 	                            s->search_path.items, s->search_path.n, repo->resources);
+	randombytes_buf(number, sizeof(number));
+	sodium_bin2hex(node, sizeof(node), number, sizeof(number));
+	repo->commits =
+		commits_new(repo->loop,
+	                    &(struct commits_settings){ repo->conninfo,
+	                                                (unsigned)s->statement_timeout_ms, node },
+	                    repo->resources, repo->journal);
 	wire_run(repo->loop, &ops, repo);
 }
 
@@ -154,6 +166,7 @@ static void stop(struct repo *repo)
 {
 	if (repo->answers != NULL)
 		answers_drain(repo->answers);
+	commits_free(repo->commits);
 	journal_free(repo->journal);
 	resources_free(repo->resources);
 	sessions_free(repo->sessions);

@@ -189,6 +189,18 @@ void resources_changed(struct resources *r, struct bw_str path, bool subtree)
 	cache_invalidate(r->cache, path, subtree);
 }
 
+void resources_counters(const struct resources *r, uint64_t *ret_types, uint64_t *ret_acl)
+{
+	*ret_types = r->types_counter;
+	*ret_acl = r->acl_counter;
+}
+
+void resources_on_loaded(struct resources *r, void (*loaded)(void *arg), void *arg)
+{
+	r->loaded = loaded;
+	r->loaded_arg = arg;
+}
+
 void resources_vouch_until(struct resources *r, uint64_t until_us)
 {
 	r->vouched_until_us = until_us;
@@ -208,11 +220,15 @@ void resources_entries_loaded(struct resources *r)
 {
 	r->acl_counter++;
 	fetch_release_held(r, BW_OK);
+	if (r->loaded != NULL)
+		r->loaded(r->loaded_arg);
 }
 
 void resources_types_loaded(struct resources *r)
 {
 	r->types_counter++;
+	if (r->loaded != NULL)
+		r->loaded(r->loaded_arg);
 }
 
 /* ---- life ---- */

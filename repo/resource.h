@@ -74,6 +74,10 @@ void resources_vouch_until(struct resources *r, uint64_t until_us);
 /* News were missed: whatever was read before this moment is forgotten. */
 void resources_forget_all(struct resources *r);
 void resources_changed(struct resources *r, struct bw_str path, bool subtree);
+/* As the answers carry them. */
+void resources_counters(const struct resources *r, uint64_t *ret_types, uint64_t *ret_acl);
+/* loaded(arg) runs whenever entries or super types have been loaded; one caller at most. */
+void resources_on_loaded(struct resources *r, void (*loaded)(void *arg), void *arg);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */
 struct acl        *resources_acl(struct resources *r);
 struct type_graph *resources_types(struct resources *r);

@@ -50,15 +50,18 @@ void world_begin(struct world *w, size_t cache_bytes)
 					      });
 	w->journal = journal_new(w->loop, conninfo, 5000, search_path, 2, w->resources);
 	w->sessions = sessions_new(w->loop, conninfo, 5000);
+	w->commits = commits_new(w->loop, &(struct commits_settings){ conninfo, 5000, "world" },
+	                         w->resources, w->journal);
 	free(conninfo);
-	w->answers =
-		answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources, w->sessions);
-	world_until(w, w->times_current == 1);
+	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources,
+	                         w->sessions, w->commits);
+	world_until(w, w->times_current == 1 && commits_are_up(w->commits));
 }
 
 void world_end(struct world *w)
 {
 	answers_drain(w->answers);
+	commits_free(w->commits);
 	journal_free(w->journal);
 	resources_free(w->resources);
 	sessions_free(w->sessions);

@@ -31,6 +31,7 @@ struct world {
 	struct resources     *resources;
 	struct sessions      *sessions;
 	struct journal       *journal;
+	struct commits       *commits;
 	struct answers       *answers;
 	struct handle_key     key;
 	char                  socket[80];
