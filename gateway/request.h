@@ -58,6 +58,14 @@ struct req_query {
 	struct parameters *params; /* params.c: as seen inside; NULL: nobody has asked */
 };
 
+/* What a servlet that calls others has still to do when the asynchronous work that one of them started
+ * is through. */
+struct req_later {
+	/* err: what came of it, BW_OK or an error. Returns what is left to be answered. */
+	int (*finish)(struct bw_req *req, const struct req_later *later, int err);
+	const char *note; /* who works meanwhile, for the watchdog */
+};
+
 struct bw_req {
 	/* life: request.c */
 	enum req_state   state;
@@ -114,7 +122,7 @@ struct bw_req {
 	/* The context whose listeners hear of attributes; NULL: nobody does. */
 	const struct snapshot_context *listened;
 
-	const struct dispatch   *whiteboard; /* the innermost one; NULL: no servlet is resolved */
+	struct dispatch         *whiteboard; /* the innermost one; NULL: no servlet is resolved */
 	unsigned                 nested;     /* forwards and includes that have not returned */
 	bool                     forwarded;  /* one of those is a forward to a path */
 	const struct req_target *target;   /* shown instead of the client's; NULL: that is shown */
@@ -122,6 +130,7 @@ struct bw_req {
 	const struct req_origin *origin;   /* what the client asked for; NULL: what is shown */
 	struct req_query        *extra;    /* queries of dispatches, the innermost first */
 	struct bw_async         *async;    /* NULL: never started */
+	const struct req_later  *later;    /* for the end of asynchronous work; NULL: nothing */
 
 	/* identity: security */
 	struct bw_str       remote_user, auth_type; /* absent for anonymous */

@@ -62,8 +62,7 @@ bool refusals_hear(struct refusals *r, const char *words, size_t n, enum refusal
 
 		clean(reason, text);
 		refused = generation != 0 ? inventory_fail_start(changes_inventory(r->changes),
-		                                                 generation, text,
-		                                                 tries[others])
+		                                                 generation, text, tries[others])
 		                          : crashes_fail(name, text, tries[others]);
 		may_serve = may_serve && refused;
 	}

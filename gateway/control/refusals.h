@@ -22,7 +22,7 @@ struct refusals *refusals_new(struct crew *crew, struct changes *changes,
 void             refusals_free(struct refusals *r);
 /* Who else has started what this worker could not. */
 enum refusals_others {
-	REFUSALS_NOBODY,     /* ever */
+	REFUSALS_NOBODY,      /* ever */
 	REFUSALS_PREDECESSOR, /* but nobody does now: clients wait */
 	REFUSALS_OTHERS,
 };

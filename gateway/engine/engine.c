@@ -5,7 +5,7 @@
  *    check_requirement    once more with the resource's own path
  *    select               resource type -> servlet
  *    call                 400 for a path nobody means, else the servlet
- *    errors_finish        error handlers
+ *    finish               error handlers; if the servlet has started something asynchronous, after that
  *
  * One function per step, so that engine filters, includes and forwards find their place between them.
  *
@@ -27,6 +27,8 @@
 #include "peers/resolver.h"
 #include "security/security.h"
 #include "settings.h"
+#include "whiteboard/async.h"
+#include "whiteboard/dispatch.h"
 #include "whiteboard/inspect.h"
 #include "whiteboard/registry.h"
 #include "whiteboard/whiteboard.h"
@@ -64,25 +66,70 @@ static bool lacks_credentials(const struct bw_req *req, const struct resolution 
 	       !bw_str_eq(path, found->path_info.resource_path) && security_is_required(req, path);
 }
 
-/* While the servlet runs its name is what a crash or a stuck worker is reported with. */
-static int call(struct bw_req *req, struct mount_servlet *m)
+static void set_subject(const struct bw_req *req, struct fiber_subject subject, const char *note)
 {
-	struct fiber_subject outer = { NULL, NULL };
+	if (req->fiber == NULL)
+		return;
+	fiber_set_subject(req->fiber, subject);
+	fiber_set_note(req->fiber, note);
+}
+
+static void release_servlet(void *arg)
+{
+	mount_servlet_unref(arg);
+}
+
+/* The end of the engine's part of a request whose servlet goes on. */
+struct unfinished {
+	struct req_later     later; /* first: finish_later gets here */
+	struct fiber_subject before;
+	const struct record *record; /* NULL: of a resource that has none */
+	uint64_t             types;
+};
+
+static int finish_later(struct bw_req *req, const struct req_later *later, int rc)
+{
+	const struct unfinished *u = (const struct unfinished *)later;
+
+	set_subject(req, u->before, "engine");
+	return errors_finish(req, rc, u->record, u->types);
+}
+
+/* What m has started is not through: until then it is m that may crash, and must not go. */
+static void go_on_later(struct bw_req *req, struct mount_servlet *m, const struct resolution *found,
+                        struct fiber_subject before)
+{
+	struct unfinished *u = arena_alloc(&req->arena, sizeof(*u));
+
+	*u = (struct unfinished){ .later = { finish_later, m->name },
+		                  .before = before,
+		                  .record = &found->resource->record,
+		                  .types = found->types };
+	/* Of forwards the outermost comes last, and it is the one that the client asked for. */
+	req->later = &u->later;
+	arena_on_done(&req->arena, release_servlet, m);
+}
+
+/* While the servlet runs its name is what a crash or a stuck worker is reported with. */
+static int call(struct bw_req *req, struct mount_servlet *m, const struct resolution *found)
+{
+	struct fiber_subject before = { NULL, NULL };
 	int                  rc;
 
 	if (m->limit != NULL && limits_answer(m->limit, req))
 		return BW_OK;
 	mount_servlet_ref(m);
-	if (req->fiber != NULL) {
-		outer = fiber_subject(req->fiber);
-		fiber_set_subject(req->fiber, (struct fiber_subject){ MOUNT_SCOPE, m->name });
-		fiber_set_note(req->fiber, m->name);
-	}
+	if (req->fiber != NULL)
+		before = fiber_subject(req->fiber);
+	set_subject(req, (struct fiber_subject){ MOUNT_SCOPE, m->name }, m->name);
+	if (!m->async)
+		dispatch_forbid_async(req);
 	rc = servlet_call(m->type, m->object, req);
-	if (req->fiber != NULL) {
-		fiber_set_subject(req->fiber, outer);
-		fiber_set_note(req->fiber, "engine");
+	if (async_is_open(req)) {
+		go_on_later(req, m, found, before);
+		return rc;
 	}
+	set_subject(req, before, "engine");
 	mount_servlet_unref(m);
 	return rc;
 }
@@ -106,7 +153,7 @@ static int call_selected(struct bw_req *req, const struct resolution *found)
 	}
 	switch (result) {
 	case SELECT_FOUND:
-		return call(req, m);
+		return call(req, m, found);
 	case SELECT_NONE:
 		return errors_no_servlet(req, q.record, q.types);
 	case SELECT_FORBIDDEN:
@@ -143,7 +190,10 @@ static int service(void *self, struct bw_req *req)
 		security_challenge(req, "this resource needs credentials");
 		return BW_OK;
 	}
-	return errors_finish(req, call_selected(req, &found), &found.resource->record, found.types);
+	rc = call_selected(req, &found);
+	if (async_is_open(req))
+		return rc; /* finish_later */
+	return errors_finish(req, rc, &found.resource->record, found.types);
 }
 
 static int init(void *self, const struct bw_config *config)
@@ -197,13 +247,14 @@ void engine_init(struct registry *r, const struct gateway_settings *settings)
 	static const struct bw_prop servlet_props[] = {
 		BW_P_STRING(BW_SERVLET_NAME, "org.apache.sling.engine"),
 		BW_P_STRING(BW_SERVLET_PATTERN, "/"),
+		BW_P_BOOL(BW_SERVLET_ASYNC, true), /* as far as the mounted one is */
 		BW_P_STRING(BW_CONTEXT_SELECT,
 		            "(osgi.http.whiteboard.context.name=org.apache.sling)"),
 	};
 	struct bw_bundle *b = bundles_builtin("boardwalk.engine");
 
 	context_service = register_as(r, b, BW_CONTEXT_HELPER, &engine_context, context_props, 3);
-	servlet_service = register_as(r, b, BW_SERVLET, &engine_servlet, servlet_props, 3);
+	servlet_service = register_as(r, b, BW_SERVLET, &engine_servlet, servlet_props, 4);
 	mount_init(r, settings, context);
 	inspect_on_route(&engine_servlet, engine_explain);
 }

@@ -61,13 +61,18 @@ static void condition_read(struct mount_condition *c, const struct bw_service *s
 			c->items[c->n++] = xstrndup(values[i].p, values[i].n);
 }
 
+static bool is_true(const struct bw_service *s, const char *name)
+{
+	const struct bw_prop *p = service_prop(s, name);
+
+	return p != NULL && ((p->type == BW_PROP_BOOL && p->u.b) ||
+	                     (p->type == BW_PROP_STRING && strcasecmp(p->u.string, "true") == 0));
+}
+
 static void read_conditions(struct mount_servlet *m)
 {
-	const struct bw_prop *strict = service_prop(m->service, "sling.servlet.paths.strict");
-
-	m->strict = strict != NULL &&
-	            ((strict->type == BW_PROP_BOOL && strict->u.b) ||
-	             (strict->type == BW_PROP_STRING && strcasecmp(strict->u.string, "true") == 0));
+	m->strict = is_true(m->service, "sling.servlet.paths.strict");
+	m->async = is_true(m->service, BW_SERVLET_ASYNC);
 	condition_read(&m->extensions, m->service, BW_SLING_EXTENSIONS);
 	condition_read(&m->selectors, m->service, BW_SLING_SELECTORS);
 	condition_read(&m->methods, m->service, BW_SLING_METHODS);

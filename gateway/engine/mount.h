@@ -29,11 +29,11 @@ struct mount_servlet {
 	struct mount_point        *points;
 	struct bw_service         *service; /* referenced */
 	const struct bw_servlet   *type;
-	void                      *object; /* from its factory, or the singleton */
-	unsigned                   refs;   /* being mounted is one, each call is one */
-	bool                       gone;   /* unregistered, also while its init still runs */
-	char                      *name;   /* as init was told */
-	bool                       strict;
+	void                      *object;        /* from its factory, or the singleton */
+	unsigned                   refs;          /* being mounted is one, each call is one */
+	bool                       gone;          /* unregistered, also while its init still runs */
+	char                      *name;          /* as init was told */
+	bool                       strict, async; /* asyncSupported */
 	struct mount_condition     extensions, selectors, methods; /* asked for if strict */
 	const struct shared_limit *limit; /* it crashed workers; NULL: it did not */
 };

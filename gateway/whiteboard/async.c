@@ -253,7 +253,8 @@ int async_await(struct bw_req *req, int err)
 
 	/* From here on it is the servlet's bundle that listens and writes. */
 	if (req->fiber)
-		fiber_set_note(req->fiber, req->whiteboard->servlet->note);
+		fiber_set_note(req->fiber,
+		               req->later ? req->later->note : req->whiteboard->servlet->note);
 	for (;;) {
 		if (err == BW_OK)
 			err = wait_for_word(a);

@@ -66,6 +66,11 @@ int dispatch_run(struct dispatch *d, struct bw_req *req)
 	return err < 0 ? err : BW_OK; /* BW_DECLINED from a servlet: it has answered */
 }
 
+void dispatch_forbid_async(struct bw_req *req)
+{
+	req->whiteboard->sync = true;
+}
+
 struct bw_str dispatch_path(struct bw_str rest)
 {
 	return rest.n > 0 ? rest : BW_STR("/");
@@ -182,8 +187,11 @@ int dispatch_serve(struct dispatch *d, struct bw_req *req)
 	int  err = dispatch_begin(d, req, &admitted);
 
 	/* What the client asked for directly lasts until its asynchronous work is through. */
-	if (req->async && !d->outer)
+	if (req->async && !d->outer) {
 		err = async_await(req, err);
+		if (req->later)
+			err = req->later->finish(req, req->later, err);
+	}
 	if (admitted)
 		dispatch_finish(d->servlet->helper, req);
 	req->whiteboard = d->outer;

@@ -10,7 +10,7 @@ struct dispatch {
 	const struct snapshot_step    *steps;
 	size_t                         n_steps;
 	struct bw_str                  path;  /* what filters are matched against */
-	const struct dispatch         *outer; /* in which this one was asked for; NULL */
+	struct dispatch               *outer; /* in which this one was asked for; NULL */
 	bool                           sync;  /* nothing asynchronous may be started */
 };
 
@@ -37,6 +37,8 @@ int dispatch_serve(struct dispatch *d, struct bw_req *req);
 /* The first two of these three; *ret_admitted: the last is still to be done, with dispatch_finish. */
 int  dispatch_begin(struct dispatch *d, struct bw_req *req, bool *ret_admitted);
 void dispatch_finish(const struct helper *h, struct bw_req *req);
+/* Who runs now may not start anything asynchronous: a servlet that calls others knows what they support. */
+void dispatch_forbid_async(struct bw_req *req);
 /* Only the chain. */
 int dispatch_run(struct dispatch *d, struct bw_req *req);
 /* The context-relative path as filters and error pages see it: never empty. */

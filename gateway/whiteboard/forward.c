@@ -238,12 +238,12 @@ int dispatcher_include(struct bw_req *req, struct bw_request_dispatcher *d)
 int dispatcher_async(struct bw_req *req, struct bw_request_dispatcher *d,
                      struct admitted **admitted)
 {
-	const struct dispatch *around = req->whiteboard;
-	struct frame           f;
-	struct dispatch        run;
-	struct admitted       *a;
-	bool                   is_admitted;
-	int                    err;
+	struct dispatch *around = req->whiteboard;
+	struct frame     f;
+	struct dispatch  run;
+	struct admitted *a;
+	bool             is_admitted;
+	int              err;
 
 	enter(req, &f, BW_ASYNC);
 	req->nested--; /* nobody has called it */

@@ -3,7 +3,8 @@
  * A servlet calls bw_req_start_async and returns; its filters unwind, and the response stays open until
  * somebody completes it, has it dispatched, or the time-out passes. finish_security, the error page and
  * what follows wait for that. Who starts it needs servlet.asyncSupported, and so do all servlets and
- * filters the request has come through (filter.asyncSupported).
+ * filters the request has come through (filter.asyncSupported); for a servlet of the engine, too, it is
+ * that property.
  *
  * Most servlets need none of this: bw_offload and everything else marked (waits) hold up nobody. It is
  * for answers that come from a thread of the bundle's own, or that have to wait for another request.

@@ -20,11 +20,11 @@ static char                  urls[3][256];
 
 static void begin(void)
 {
-	static const char *const names[] = { "DATABASE_URL", "AUTH_DATABASE_URL",
-		                             "REPO_DATABASE_URL" };
-	static const char *const roles[] = { "postgres", "boardwalk_auth", "boardwalk_repo" };
-	static const char *const environment[] = { urls[0], urls[1], urls[2],
-		                                   "BOARDWALK_GATEWAY_WORKERS=2", NULL };
+	static const char *const     names[] = { "DATABASE_URL", "AUTH_DATABASE_URL",
+		                                 "REPO_DATABASE_URL" };
+	static const char *const     roles[] = { "postgres", "boardwalk_auth", "boardwalk_repo" };
+	static const char *const     environment[] = { urls[0], urls[1], urls[2],
+		                                       "BOARDWALK_GATEWAY_WORKERS=2", NULL };
 	struct test_instance_options options = { .environment = environment,
 		                                 .bundle = "sessions",
 		                                 .fresh = true };
@@ -107,7 +107,8 @@ Test(nodes, a_session_is_the_same_one_on_both)
 	expect(1, "/foo", "peek,new,get.v", "there new=false v=one");
 	expect(1, "/foo", "peek,set.v.two,add.n.5", "there n=5");
 	expect(0, "/foo", "peek,get.v,add.n.1,get.n", "there v=two n=6 n=6");
-	expect(1, "/bar", "create,set.w.other", "there"); /* another context's, behind the same cookie */
+	expect(1, "/bar", "create,set.w.other",
+	       "there"); /* another context's, behind the same cookie */
 	expect(0, "/bar", "peek,get.w", "there w=other");
 
 	strcpy(old, cookie);

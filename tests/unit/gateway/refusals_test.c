@@ -13,8 +13,8 @@
 #include "bundle/crashes.h"
 #include "control/refusals.h"
 
-#define WORKERS 2u
-#define SHA     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define WORKERS     2u
+#define SHA         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define WORDS(text) text, sizeof(text) /* the last NUL is the literal's own */
 
 static char             folder[64];
