@@ -83,7 +83,7 @@ static void release_servlet(void *arg)
 struct unfinished {
 	struct req_later     later; /* first: finish_later gets here */
 	struct fiber_subject before;
-	const struct record *record; /* NULL: of a resource that has none */
+	const struct record *record;
 	uint64_t             types;
 };
 
@@ -114,6 +114,7 @@ static void go_on_later(struct bw_req *req, struct mount_servlet *m, const struc
 static int call(struct bw_req *req, struct mount_servlet *m, const struct resolution *found)
 {
 	struct fiber_subject before = { NULL, NULL };
+	bool                 was_open = async_is_open(req); /* of one that includes this */
 	int                  rc;
 
 	if (m->limit != NULL && limits_answer(m->limit, req))
@@ -125,7 +126,7 @@ static int call(struct bw_req *req, struct mount_servlet *m, const struct resolu
 	if (!m->async)
 		dispatch_forbid_async(req);
 	rc = servlet_call(m->type, m->object, req);
-	if (async_is_open(req)) {
+	if (!was_open && async_is_open(req)) {
 		go_on_later(req, m, found, before);
 		return rc;
 	}

@@ -32,7 +32,7 @@ static const char state_sql[] =
 	"      AND repo.node_type_is(t.primary_type, 'mix:created'))), '') AS line"
 	"  FROM repo.tree t JOIN repo.content c ON c.id = t.id WHERE t.path <> '/' "
 	"UNION ALL SELECT 2, coalesce(t.path, ':repository') || ':' || string_agg(' ' || CASE WHEN "
-        "a.allow THEN '+' ELSE '-'"
+	"a.allow THEN '+' ELSE '-'"
 	"    END || p.name || ' ' || array_to_string(a.privileges, ',') ||"
 	"    CASE WHEN a.restrictions = '{}' THEN '' ELSE ' ' || a.restrictions::text END, '' "
 	"ORDER BY "

@@ -91,9 +91,8 @@ static void mount_handler(void)
 {
 	static const struct bw_servlet type = { .size = sizeof(type), .service = handle_error };
 	const char *const              interfaces[] = { BW_SERVLET, NULL };
-	const struct bw_prop           props[] = { BW_P_STRING(BW_SLING_TYPES,
-                                                     "sling/servlet/errorhandler"),
-		                                   BW_P_STRING(BW_SLING_METHODS, "default") };
+	const struct bw_prop props[] = { BW_P_STRING(BW_SLING_TYPES, "sling/servlet/errorhandler"),
+		                         BW_P_STRING(BW_SLING_METHODS, "default") };
 	const struct bw_service_object object = { .type = &type };
 
 	cr_assert(registry_register(registry, bundles_builtin("fake"), interfaces, &object, props,
@@ -174,7 +173,8 @@ Test(engine_async, completes_after_the_servlet)
 	mount(BW_SLING_PATHS, "/bin/later", true, start);
 	req = ask("/bin/later");
 	cr_assert(not(ended));
-	cr_assert_str_eq(fiber_subject(req->fiber).scope, "servlet", "it is the servlet that may crash");
+	cr_assert_str_eq(fiber_subject(req->fiber).scope, "servlet",
+	                 "it is the servlet that may crash");
 	async_run(kept, write_later, "later");
 	async_complete(kept);
 	check(req, 200, "started,later");
@@ -224,8 +224,11 @@ Test(engine_async, is_dispatched_to_other_content)
 
 static void include_page(struct bw_req *req, void *arg)
 {
+	struct fiber_subject before = fiber_subject(req->fiber);
+
 	(void)arg;
 	included = dispatcher_include(req, dispatcher_of_context(req, BW_STR("/content/page")));
+	cr_assert(fiber_subject(req->fiber).pattern == before.pattern);
 }
 
 Test(engine_async, includes_while_it_waits)
