@@ -1,6 +1,5 @@
-/* Under test: repo/acl.c, repo/permit.c. The rows of tests/conformance/acl.rows, and thousands of random lists
- * against a reference that sorts all entries that bear on a path and walks them, as the rule is
- * worded, without scopes, masks or memory. */
+/* Under test: repo/acl.c, repo/permit.c. The rows of tests/conformance/acl.rows. Random
+ * lists are in acl_random_test.c. */
 #include "questions.h"
 #include <boardwalk/err.h>
 #include <criterion/criterion.h>
@@ -16,8 +15,6 @@ struct row_entry {
 	char             path[64];
 	struct acl_entry e;
 	char             restrictions[256]; /* JSON; "": none */
-	const char      *glob;              /* for the reference; NULL: none */
-	const char      *item_name;         /* the same */
 };
 
 /* ---- shared ---- */
@@ -205,157 +202,6 @@ Test(acl, rows)
 	}
 	cr_assert(n_rows >= rows_least(125), "only %u rows", n_rows);
 	fclose(f);
-	acl_free(acl);
-	principals_table_free(t);
-}
-
-/* ---- the reference ---- */
-
-static unsigned depth(const char *path)
-{
-	unsigned n = 0;
-
-	for (; path[0] != '\0' && path[1] != '\0'; path++)
-		n += *path == '/';
-	return n;
-}
-
-static bool bears_on(const char *entry, const char *path)
-{
-	size_t n = strlen(entry);
-
-	return strcmp(entry, "/") == 0 ||
-	       (strncmp(entry, path, n) == 0 && (path[n] == '\0' || path[n] == '/'));
-}
-
-/* A pattern with stars, the slow way: every split is tried. */
-static bool stars_match(const char *pattern, const char *text)
-{
-	if (*pattern == '\0')
-		return *text == '\0';
-	if (*pattern != '*')
-		return *text == *pattern && stars_match(pattern + 1, text + 1);
-	for (; *text != '\0'; text++)
-		if (stars_match(pattern + 1, text))
-			return true;
-	return stars_match(pattern + 1, text);
-}
-
-static bool glob_matches(const char *node, const char *glob, const char *path)
-{
-	char whole[64], below[68];
-
-	if (*glob == '\0')
-		return strcmp(node, path) == 0;
-	snprintf(whole, sizeof(whole), "%s%s", node, glob);
-	if (strchr(glob, '*') != NULL)
-		return stars_match(whole, path);
-	snprintf(below, sizeof(below), "%s%s", whole, whole[strlen(whole) - 1] == '/' ? "" : "/");
-	return strncmp(path, below, strlen(below)) == 0 ||
-	       (strcmp(path, whole) == 0 && strcmp(whole, below) != 0);
-}
-
-static bool restrictions_match(const struct row_entry *entry, const char *path)
-{
-	if (entry->glob != NULL && !glob_matches(entry->path, entry->glob, path))
-		return false;
-	return entry->item_name == NULL ||
-	       (strcmp(path, "/") != 0 && strcmp(strrchr(path, '/') + 1, entry->item_name) == 0);
-}
-
-/* Decides one bit: among the entries that mention it, the one that comes first. */
-static bool reference(const struct row_entry *entries, unsigned n, const uint64_t *ids,
-                      unsigned n_ids, const char *path, unsigned bit)
-{
-	const struct row_entry *best = NULL;
-	unsigned                best_rank[3] = { 0 };
-
-	for (unsigned i = 0; i < n; i++) {
-		unsigned k = 0, rank[3];
-
-		while (k < n_ids && ids[k] >> 1 != entries[i].e.principal)
-			k++;
-		if (k == n_ids || !bears_on(entries[i].path, path) ||
-		    !(entries[i].e.privileges >> bit & 1) || !restrictions_match(&entries[i], path))
-			continue;
-		rank[0] = ids[k] & 1 ? 0 : 1;     /* users before groups */
-		rank[1] = depth(entries[i].path); /* the deeper before the higher */
-		rank[2] = i;                      /* on one node the later before the earlier */
-		if (best == NULL || rank[0] > best_rank[0] ||
-		    (rank[0] == best_rank[0] &&
-		     (rank[1] > best_rank[1] ||
-		      (rank[1] == best_rank[1] && rank[2] > best_rank[2])))) {
-			best = &entries[i];
-			memcpy(best_rank, rank, sizeof(rank));
-		}
-	}
-	return best != NULL && best->e.allow;
-}
-
-/* Of three entries one has a pattern, of five one has a name. */
-static void restrict_entry(struct row_entry *entry)
-{
-	static const char *const globs[] = { "",   "*",   "/*",  "/b",    "/b/", "b",
-		                             "*b", "/*c", "*b*", "/b*/c", "**c", "*/b/*" };
-	static const char *const item_names[] = { "a", "b", "c" };
-
-	entry->glob = random() % 3 == 0 ? globs[(unsigned)random() % 12] : NULL;
-	entry->item_name = random() % 5 == 0 ? item_names[(unsigned)random() % 3] : NULL;
-	if (entry->glob == NULL && entry->item_name == NULL)
-		return;
-	snprintf(entry->restrictions, sizeof(entry->restrictions), "{%s%s%s%s%s%s%s}",
-	         entry->glob != NULL ? "\"rep:glob\":[\"" : "",
-	         entry->glob != NULL ? entry->glob : "", entry->glob != NULL ? "\"]" : "",
-	         entry->glob != NULL && entry->item_name != NULL ? "," : "",
-	         entry->item_name != NULL ? "\"rep:itemNames\":[\"" : "",
-	         entry->item_name != NULL ? entry->item_name : "",
-	         entry->item_name != NULL ? "\"]" : "");
-}
-
-Test(acl, equals_the_reference)
-{
-	static const char *const paths[] = { "/",   "/a",    "/a/b", "/a/b/c",
-		                             "/ab", "/a/bc", "/b",   "/b/a/b/c" };
-	struct principals_table *t = principals_table_new();
-	struct acl              *acl = acl_new();
-	unsigned                 allowed = 0;
-
-	srandom(20261130);
-	for (unsigned round = 0; round < 3000; round++) {
-		struct row_entry entries[MAX_ENTRIES];
-		unsigned n = (unsigned)random() % MAX_ENTRIES, n_ids = 1 + (unsigned)random() % 4;
-		uint64_t ids[4];
-		struct principals *who;
-
-		for (unsigned i = 0; i < n; i++) {
-			entries[i] = (struct row_entry){ 0 };
-			strcpy(entries[i].path, paths[(unsigned)random() % 8]);
-			if (round % 2 == 0)
-				restrict_entry(&entries[i]);
-			entries[i].e = (struct acl_entry){
-				.principal = 1 + (uint64_t)random() % 5,
-				.privileges =
-					random() % 8 == 0 ? ACL_ALL : (uint64_t)random() & 0xf,
-				.allow = random() % 2,
-			};
-		}
-		for (unsigned i = 0; i < n_ids; i++)
-			ids[i] = (1 + i + (uint64_t)random() % 2) << 1 | (i > 0);
-		load(acl, entries, n);
-		who = set_of(t, HANDLE_USER, ids, n_ids);
-		for (unsigned p = 0; p < 8; p++) {
-			for (unsigned bit = 0; bit < 6; bit++) {
-				bool expected = reference(entries, n, ids, n_ids, paths[p], bit);
-
-				cr_assert_eq(has(acl, paths[p], strlen(paths[p]), who, 1ull << bit),
-				             expected, "round %u, %s, bit %u", round, paths[p],
-				             bit);
-				allowed += expected;
-			}
-		}
-		principals_unref(who);
-	}
-	cr_assert(allowed > 10000, "the random lists allow next to nothing: %u", allowed);
 	acl_free(acl);
 	principals_table_free(t);
 }
