@@ -267,6 +267,14 @@ struct verdict {
 	uint64_t allowed, denied;
 };
 
+/* Of both classes, in one walk: what users' entries decide stands, whatever those of groups say. */
+struct walk {
+	const struct principals *who;
+	const struct acl_item   *item;
+	bool                     own; /* looks at own lists, else at those of nodes */
+	struct verdict class[2];      /* users, groups */
+};
+
 static void apply(struct verdict *v, const struct acl_entry *e)
 {
 	if (e->allow)
@@ -279,13 +287,6 @@ static struct bw_str path_of(const struct acl_scope *scope)
 {
 	return (struct bw_str){ scope->path, scope->path_n };
 }
-
-/* Who asks, and which of the entries are looked at. */
-struct walk {
-	const struct principals *who;
-	const struct acl_item   *item;
-	bool                     own, groups;
-};
 
 /* Nearly every set has a group: everyone. */
 bool acl_uses_own(const struct acl *acl, const struct principals *who)
@@ -302,24 +303,28 @@ bool acl_uses_own(const struct acl *acl, const struct principals *who)
 	return true;
 }
 
-/* A node's entries of one class, users or groups. */
-static void walk_list(struct verdict *v, const struct acl_scope *scope, struct bw_str node,
-                      const struct walk *w)
+/* A node's list, from its end. */
+static void walk_list(struct walk *w, const struct acl_scope *scope, struct bw_str node)
 {
-	for (uint32_t i = scope->n; i-- > 0;) {
-		const struct acl_entry *e = &scope->acl->entries[scope->first + i];
-		bool                    group;
+	const struct acl_entry *first = &scope->acl->entries[scope->first];
+
+	for (const struct acl_entry *e = first + scope->n; e-- > first;) {
+		bool group;
 
 		if (e->own == w->own && principals_has(w->who, e->principal, &group) &&
-		    group == w->groups &&
 		    (e->restriction == NULL || restriction_holds(e->restriction, node, w->item)))
-			apply(v, e);
+			apply(&w->class[group], e);
 	}
 }
 
-static bool is_decided(const struct verdict *v)
+static bool is_decided(const struct walk *w)
 {
-	return (v->allowed | v->denied) == ACL_ALL;
+	return (w->class[0].allowed | w->class[0].denied) == ACL_ALL;
+}
+
+static uint64_t outcome(const struct walk *w)
+{
+	return w->class[0].allowed | (w->class[1].allowed & ~w->class[0].denied);
 }
 
 bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who)
@@ -332,37 +337,29 @@ bool acl_is_restricted(const struct acl_scope *scope, const struct principals *w
 uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
                       const struct acl_item *item)
 {
-	struct walk    w = { .who = who, .item = item };
-	struct verdict v = { 0, 0 };
+	struct walk w = { .who = who, .item = item };
 
 	if (who->admin)
 		return ACL_ALL;
 	if (scope == NULL)
 		return 0;
 	w.own = acl_uses_own(scope->acl, who);
-	for (unsigned class = 0; class < 2; class ++) {
-		w.groups = class == 1;
-		for (const struct acl_scope *s = scope; s != NULL && !is_decided(&v); s = s->above)
-			walk_list(&v, s, path_of(s), &w);
-	}
-	return v.allowed;
+	for (; scope != NULL && !is_decided(&w); scope = scope->above)
+		walk_list(&w, scope, path_of(scope));
+	return outcome(&w);
 }
 
 uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
                              const struct principals *who, const struct acl_item *item)
 {
-	struct walk    w = { .who = who, .item = item, .own = acl_uses_own(acl, who) };
-	struct verdict v = { 0, 0 };
+	struct walk w = { .who = who, .item = item, .own = acl_uses_own(acl, who) };
 
 	if (who->admin)
 		return ACL_ALL;
-	for (unsigned class = 0; class < 2; class ++) {
-		w.groups = class == 1;
-		for (unsigned i = 0; i < n && !is_decided(&v); i++)
-			if (levels[i].scope != NULL)
-				walk_list(&v, levels[i].scope, levels[i].node, &w);
-	}
-	return v.allowed;
+	for (unsigned i = 0; i < n && !is_decided(&w); i++)
+		if (levels[i].scope != NULL)
+			walk_list(&w, levels[i].scope, levels[i].node);
+	return outcome(&w);
 }
 
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who)
