@@ -4,6 +4,7 @@
  * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/whiteboard/bundles_test.c,
  * tests/conformance (whose servlets call through this table). */
 #include "bundles.h"
+#include "edit/edit.h"
 #include "forms/cookies.h"
 #include "files.h"
 #include "forms/head.h"
@@ -282,6 +283,7 @@ const struct bw_host *bundles_host(void)
 		.runtime_change_count = runtime_change_count,
 		.runtime_snapshot = runtime_snapshot,
 		.runtime_route = runtime_route,
+		.editing = &resolver_editing,
 		.service_register_as = service_register_as,
 	};
 

@@ -105,7 +105,8 @@ static bool has_type(const struct types *t, struct bw_str type)
 	return false;
 }
 
-static void get_types(struct arena *a, const struct record *r, const char *base_type,
+/* False: the chain ends there because it cannot go on, which is logged. */
+static bool get_types(struct arena *a, const struct record *r, const char *base_type,
                       uint64_t request, struct types *ret)
 {
 	struct bw_str super;
@@ -117,10 +118,41 @@ static void get_types(struct arena *a, const struct record *r, const char *base_
 			log_warning(request, "type %s: its super types %s at %s", ret->items[0].p,
 			            ret->n == LOCATION_MAX_TYPES ? "are too many" : "form a cycle",
 			            super.p);
-			return;
+			return false;
 		}
 		ret->items[ret->n++] = super;
 	}
+	return true;
+}
+
+/* A type without the entry of the search path that it lies below. */
+static struct bw_str relative_type(struct bw_str type)
+{
+	const struct search_path *sp = mount_search_path();
+
+	for (size_t i = 0; i < sp->n; i++)
+		if (type.n > sp->items[i].n && memcmp(type.p, sp->items[i].p, sp->items[i].n) == 0)
+			return (struct bw_str){ type.p + sp->items[i].n, type.n - sp->items[i].n };
+	return type;
+}
+
+int location_is_type(struct arena *a, const struct record *r, struct bw_str type, uint64_t request,
+                     bool *ret)
+{
+	struct types types;
+	bool         whole = get_types(a, r, BASE_TYPE_DEFAULT, request, &types);
+
+	type = relative_type(type);
+	for (size_t i = 0; i < types.n; i++) {
+		if (bw_str_eq(relative_type(types.items[i]), type)) {
+			*ret = true;
+			return BW_OK;
+		}
+	}
+	if (!whole)
+		return BW_ECYCLE;
+	*ret = false;
+	return BW_OK;
 }
 
 /* ---- the list ---- */

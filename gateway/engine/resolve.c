@@ -10,6 +10,7 @@
  * handle of anonymous) and repo. Fails with: BW_E* of those. Tests: tests/unit/engine/engine_test.c,
  * tests/conformance/engine/dec.rows. */
 #include "peers/ask.h"
+#include "edit/look.h"
 #include "engine/mount.h"
 #include "engine/resolve.h"
 #include "request.h"
@@ -34,6 +35,7 @@ static struct bw_resource *new_resource(struct bw_req *req)
 	struct bw_resource *res = arena_zalloc(&req->arena, sizeof(*res));
 
 	res->resolver = req->resolver;
+	res->made = true;
 	return res;
 }
 
@@ -99,13 +101,28 @@ static const struct mount_node *find_mounted_prefix(struct bw_str path, size_t m
 	return NULL;
 }
 
+/* As the request's resolver sees it: a servlet that includes or forwards may have changed something. */
+static int find_stored(struct bw_req *req, size_t *ret_n, struct bw_resource **ret,
+                       uint64_t *ret_types)
+{
+	struct record record;
+	int           rc;
+
+	if (req->resolver->space != NULL)
+		return look_resolve(req->resolver, request_dispatch_path(req), ret_n, ret);
+	rc = ask_resource_resolve(req->resolver, request_dispatch_path(req), ret_n, &record,
+	                          ret_types);
+	if (rc == BW_OK)
+		*ret = resolver_add(req->resolver, &record, false);
+	return rc;
+}
+
 static int resolve_stored(struct bw_req *req, struct bw_str first, struct resolution *ret)
 {
 	const struct mount_node *node;
-	struct record            record;
+	struct bw_resource      *res = NULL;
 	size_t                   stored = 0, mounted;
-	int rc = ask_resource_resolve(req->resolver, request_dispatch_path(req), &stored, &record,
-	                              &ret->types);
+	int                      rc = find_stored(req, &stored, &res, &ret->types);
 
 	if (rc != BW_OK && rc != BW_ENOTFOUND)
 		return rc;
@@ -114,7 +131,7 @@ static int resolve_stored(struct bw_req *req, struct bw_str first, struct resolu
 	if (node != NULL) {
 		make_mounted(req, node, mounted, ret);
 	} else if (rc == BW_OK) {
-		ret->resource = resolver_add(req->resolver, &record, false);
+		ret->resource = res;
 		split_at(req, stored, ret);
 	} else {
 		make_missing(req, ret);

@@ -271,6 +271,7 @@ struct asking {
 	struct req_wait  wait;
 	struct bw_req   *req;
 	ask_take_cb      take;
+	ask_refused_cb   refused; /* may be NULL */
 	void            *arg;
 	int              err;
 };
@@ -280,6 +281,8 @@ static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 	struct asking *a = (struct asking *)call;
 
 	a->err = err == BW_OK ? a->take(a->arg, f) : err;
+	if (err != BW_OK && f && a->refused)
+		a->refused(a->arg, f);
 	request_wake(a->req);
 }
 
@@ -295,8 +298,9 @@ static struct wire_chan *chan_of(enum wire_peer peer)
 	return peer == WIRE_REPO ? ask.repo.chan : ask.auth.chan;
 }
 
-int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m,
-             ask_take_cb take, void *arg, bool *ret_sent)
+int ask_peer_told(enum wire_peer peer, struct bw_req *req, enum wire_id id,
+                  const ProtobufCMessage *m, ask_take_cb take, ask_refused_cb refused, void *arg,
+                  bool *ret_sent)
 {
 	struct wire_chan *chan = chan_of(peer);
 	struct asking     a = {
@@ -304,6 +308,7 @@ int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 		    .wait.cancel = on_cancel,
 		    .req = req,
 		    .take = take,
+		    .refused = refused,
 		    .arg = arg,
 	};
 	int err = request_check(req);
@@ -319,6 +324,12 @@ int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 		*ret_sent = true;
 	err = request_park(req, &a.wait);
 	return err == BW_OK ? a.err : err;
+}
+
+int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m,
+             ask_take_cb take, void *arg, bool *ret_sent)
+{
+	return ask_peer_told(peer, req, id, m, take, NULL, arg, ret_sent);
 }
 
 int ask_call(enum wire_peer peer, struct wire_call *call, enum wire_id id, uint64_t request,

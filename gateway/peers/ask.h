@@ -37,5 +37,8 @@ int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_
 int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret);
 int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
                           unsigned max, struct record **ret, size_t *ret_n, bool *ret_more);
+/* changes: wire/changes.h. *ret_reason: what is wrong, for the client; absent if repo said no more than
+ * its code, or there was no answer. */
+int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);

@@ -15,6 +15,11 @@ typedef int (*ask_take_cb)(void *arg, const struct wire_frame *f);
  * BW_EGONE or BW_ETIME if the request is over. */
 int ask_peer(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m,
              ask_take_cb take, void *arg, bool *ret_sent);
+/* The same; the peer's FAILED goes to refused before its code is returned (NULL: nobody looks). */
+typedef void (*ask_refused_cb)(void *arg, const struct wire_frame *f);
+int ask_peer_told(enum wire_peer peer, struct bw_req *req, enum wire_id id,
+                  const ProtobufCMessage *m, ask_take_cb take, ask_refused_cb refused, void *arg,
+                  bool *ret_sent);
 /* A call that no request is parked for: wire_call on that peer's channel. */
 int ask_call(enum wire_peer peer, struct wire_call *call, enum wire_id id, uint64_t request,
              const ProtobufCMessage *m);

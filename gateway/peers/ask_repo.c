@@ -65,14 +65,14 @@ static bool is_refusal(int err)
 
 /* Asks; on the way the handle becomes an open one if this question has carried it. */
 static int ask_once(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
-                    ask_take_cb take, void *arg)
+                    ask_take_cb take, ask_refused_cb refused, void *arg)
 {
 	bool first = !r->opened, sent = false;
 	int  err;
 
 	if (first)
 		opened(r); /* before parking: the request may be closed while it waits */
-	err = ask_peer(WIRE_REPO, r->req, id, m, take, arg, &sent);
+	err = ask_peer_told(WIRE_REPO, r->req, id, m, take, refused, arg, &sent);
 	if (first && !sent) {
 		r->opened = false;
 		ask_count_handles(-1);
@@ -80,22 +80,29 @@ static int ask_once(struct bw_resolver *r, enum wire_id id, const ProtobufCMessa
 	return err;
 }
 
-static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
-                    const struct handle_fields *fields, ask_take_cb take, void *arg)
+static int ask_repo_told(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
+                         const struct handle_fields *fields, ask_take_cb take,
+                         ask_refused_cb refused, void *arg)
 {
 	bool ahead = r->ahead && !r->opened;
 	int  err;
 
 	set_handle(r, fields);
 	r->ahead = false;
-	err = ask_once(r, id, m, take, arg);
+	err = ask_once(r, id, m, take, refused, arg);
 	if (!ahead || !is_refusal(err))
 		return err;
 	err = replace(r);
 	if (err != BW_OK)
 		return err;
 	set_handle(r, fields);
-	return ask_once(r, id, m, take, arg);
+	return ask_once(r, id, m, take, refused, arg);
+}
+
+static int ask_repo(struct bw_resolver *r, enum wire_id id, const ProtobufCMessage *m,
+                    const struct handle_fields *fields, ask_take_cb take, void *arg)
+{
+	return ask_repo_told(r, id, m, fields, take, NULL, arg);
 }
 
 void ask_handle_close(struct bw_resolver *r)
@@ -223,4 +230,52 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 	*ret_n = page.n;
 	*ret_more = page.more;
 	return BW_OK;
+}
+
+struct commit {
+	struct bw_resolver *r;
+	struct bw_str      *reason;
+};
+
+static int take_committed(void *arg, const struct wire_frame *f)
+{
+	struct wire_message m;
+
+	(void)arg;
+	ask_parse(f, &m);
+	return BW_OK;
+}
+
+/* The text of these, and of no others, is made for a client. */
+static bool is_for_client(int err)
+{
+	return err == BW_ECONFLICT || err == BW_EFORBIDDEN || err == BW_ECONTENT ||
+	       err == BW_ECONTENTSIZE;
+}
+
+static void take_reason(void *arg, const struct wire_frame *f)
+{
+	struct commit             *commit = arg;
+	struct wire_message        m;
+	const ProtobufCBinaryData *text;
+
+	ask_parse(f, &m);
+	text = &m.u->failed.text;
+	if (is_for_client(m.u->failed.code) && text->len > 0)
+		*commit->reason = request_dup(commit->r->req,
+		                              (struct bw_str){ (char *)text->data, text->len });
+}
+
+int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason)
+{
+	Bw__Wire__ResourceCommit m = BW__WIRE__RESOURCE_COMMIT__INIT;
+	struct commit            commit = { r, ret_reason };
+	int                      err = ready(r);
+
+	*ret_reason = BW_ABSENT;
+	if (err != BW_OK)
+		return err;
+	m.changes = ask_bytes(changes);
+	return ask_repo_told(r, WIRE_RESOURCE_COMMIT, &m.base, HANDLE_FIELDS(m), take_committed,
+	                     take_reason, &commit);
 }

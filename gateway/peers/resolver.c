@@ -12,10 +12,10 @@
 #include "ahead.h"
 #include "ask.h"
 #include "bundle/bundles.h"
+#include "edit/look.h"
 #include "request.h"
 
 #define FIRST_BUCKETS 8u
-#define PAGE_MAX      256u
 
 /* ---- identity ---- */
 
@@ -34,8 +34,11 @@ struct bw_resolver *resolver_new(struct bw_req *req, enum resolver_kind kind)
 
 void resolvers_close(struct bw_req *req)
 {
-	for (struct bw_resolver *r = req->resolvers; r; r = r->next)
+	for (struct bw_resolver *r = req->resolvers; r; r = r->next) {
+		if (r->space)
+			look_drop(r);
 		ask_handle_close(r);
+	}
 }
 
 int resolver_mint(struct bw_resolver *r)
@@ -68,8 +71,8 @@ static struct bw_resolver *find_service(struct bw_req *req, struct bw_str bundle
                                         struct bw_str subservice)
 {
 	for (struct bw_resolver *r = req->resolvers; r; r = r->next)
-		if (r->kind == RESOLVER_SERVICE && bw_str_eq(r->bundle, bundle) &&
-		    bw_str_eq(r->subservice, subservice))
+		if (r->kind == RESOLVER_SERVICE && !r->closed && !r->cloned &&
+		    bw_str_eq(r->bundle, bundle) && bw_str_eq(r->subservice, subservice))
 			return r;
 	return NULL;
 }
@@ -119,7 +122,7 @@ static struct bw_resource **bucket(const struct bw_resolver *r, struct bw_str pa
 	return &r->read[hash_path(path) & (r->n_buckets - 1)];
 }
 
-static struct bw_resource *find_read(const struct bw_resolver *r, struct bw_str path)
+struct bw_resource *resolver_find(const struct bw_resolver *r, struct bw_str path)
 {
 	struct bw_resource *res = r->n_buckets ? *bucket(r, path) : NULL;
 
@@ -147,12 +150,13 @@ static void grow(struct bw_resolver *r)
 
 struct bw_resource *resolver_add(struct bw_resolver *r, const struct record *rec, bool partial)
 {
-	struct bw_resource *res = find_read(r, rec->path), **at;
+	struct bw_resource *res = resolver_find(r, rec->path), **at;
 
 	if (res) {
-		if (res->partial && !partial) {
+		if (res->stale || (res->partial && !partial)) {
 			res->record = *rec;
-			res->partial = false;
+			res->partial = partial;
+			res->stale = false;
 		}
 		return res;
 	}
@@ -169,9 +173,32 @@ struct bw_resource *resolver_add(struct bw_resolver *r, const struct record *rec
 	return res;
 }
 
-/* Absolute, no empty, "." or ".." segment, no NUL, no slash at the end but the root's. Others would
- * be a mistake in a servlet, and repo would take them for an attack. */
-static bool is_canonical(struct bw_str path)
+struct bw_resource *resolver_show(struct bw_resolver *r, struct bw_str path)
+{
+	struct bw_resource *res = resolver_find(r, path);
+	struct record       nothing = { .path = path };
+	const char         *slash;
+
+	if (res)
+		return res;
+	nothing.path = request_dup(r->req, path);
+	slash = memrchr(nothing.path.p, '/', path.n);
+	nothing.name = (struct bw_str){ slash + 1, path.n - (size_t)(slash + 1 - nothing.path.p) };
+	res = resolver_add(r, &nothing, true);
+	res->stale = true;
+	return res;
+}
+
+/* Their strings stay: somebody may have them. */
+void resolver_forget(struct bw_resolver *r)
+{
+	for (unsigned i = 0; i < r->n_buckets; i++)
+		for (struct bw_resource *res = r->read[i]; res; res = res->next)
+			res->partial = res->stale = true;
+}
+
+/* Others would be a mistake in a servlet, and repo would take them for an attack. */
+bool resolver_is_canonical(struct bw_str path)
 {
 	size_t start = 1;
 
@@ -188,30 +215,31 @@ static bool is_canonical(struct bw_str path)
 	return true;
 }
 
-/* Reads all of what a child page has only named. Gone since: it has no properties then. */
-static int complete(struct bw_resource *res)
+/* What a child page has named and is gone since has no properties; what was to be read anew is not
+ * there. */
+int resolver_complete(struct bw_resource *res)
 {
 	struct record record;
-	int           err = ask_resource_get(res->resolver, res->record.path, &record);
+	int           err;
 
+	if (!res->partial)
+		return BW_OK;
+	err = ask_resource_get(res->resolver, res->record.path, &record);
 	if (err == BW_OK)
 		res->record = record;
-	else if (err != BW_ENOTFOUND)
+	else if (err != BW_ENOTFOUND || res->stale)
 		return err;
-	res->partial = false;
+	res->partial = res->stale = false;
 	return BW_OK;
 }
 
-int resolver_get(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret)
+int resolver_read(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret)
 {
-	struct bw_resource *res;
+	struct bw_resource *res = resolver_find(r, path);
 	struct record       record;
 	int                 err;
 
-	if (!is_canonical(path))
-		return BW_EINVAL;
-	res = find_read(r, path);
-	if (!res) {
+	if (!res || res->stale) {
 		err = ask_resource_get(r, path, &record);
 		if (err != BW_OK)
 			return err;
@@ -221,16 +249,21 @@ int resolver_get(struct bw_resolver *r, struct bw_str path, struct bw_resource *
 	return BW_OK;
 }
 
-int resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
-                      struct bw_resource ***ret, size_t *ret_n, bool *ret_more)
+int resolver_get(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret)
+{
+	if (!resolver_is_canonical(path))
+		return BW_EINVAL;
+	return r->space ? look_get(r, path, ret) : resolver_read(r, path, ret);
+}
+
+int resolver_page(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
+                  struct bw_resource ***ret, size_t *ret_n, bool *ret_more)
 {
 	struct bw_resource **children;
 	struct record       *records;
 	size_t               n;
 	int                  err;
 
-	if (!is_canonical(path) || max < 1 || max > PAGE_MAX)
-		return BW_EINVAL;
 	err = ask_resource_children(r, path, after, (unsigned)max, &records, &n, ret_more);
 	if (err != BW_OK)
 		return err;
@@ -240,6 +273,16 @@ int resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str a
 	*ret = children;
 	*ret_n = n;
 	return BW_OK;
+}
+
+int resolver_children(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
+                      struct bw_resource ***ret, size_t *ret_n, bool *ret_more)
+{
+	if (!resolver_is_canonical(path) || max < 1 || max > RESOLVER_PAGE)
+		return BW_EINVAL;
+	if (r->space)
+		return look_children(r, path, after, max, ret, ret_n, ret_more);
+	return resolver_page(r, path, after, max, ret, ret_n, ret_more);
 }
 
 /* ---- a resource ---- */
@@ -253,6 +296,8 @@ struct bw_str resource_field(const struct bw_resource *res, enum bw_resource_fie
 {
 	const struct record *rec = &res->record;
 
+	if (res->resolver->space && !res->made)
+		return look_field(res, f);
 	switch (f) {
 	case BW_RESOURCE_PATH:
 		return rec->path;
@@ -275,10 +320,12 @@ int resource_property(struct bw_resource *res, const char *name, size_t index,
 	struct record_prop prop;
 	int                err;
 
+	if (res->resolver->space && !res->made)
+		return look_property(res, bw_str(name), index, ret_type, ret_value);
 	if (res->missing)
 		return BW_ENOTFOUND;
 	if (res->partial) {
-		err = complete(res);
+		err = resolver_complete(res);
 		if (err != BW_OK)
 			return err;
 	}

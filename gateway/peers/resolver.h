@@ -5,6 +5,8 @@
 #include <wire/handle.h>
 #include <wire/record.h>
 
+#define RESOLVER_PAGE 256u /* children in an answer */
+
 enum resolver_kind { RESOLVER_ANONYMOUS, RESOLVER_USER, RESOLVER_SERVICE };
 
 struct bw_resolver {
@@ -23,6 +25,13 @@ struct bw_resolver {
 	/* Items read once keep their value: a hash table by path. */
 	struct bw_resource **read;
 	unsigned             n_read, n_buckets; /* n_buckets: a power of two, or 0 */
+	/* edit/: what is to change, NULL: nothing; why the last change failed; clones. */
+	struct space         *space;
+	struct bw_str         error_path, error_text;
+	const struct bw_pair *attributes; /* of the login */
+	size_t                n_attributes;
+	bool                  cloned; /* nobody else is given it */
+	bool                  closed; /* before its request ends; handle and items read are gone */
 };
 
 struct bw_resource {
@@ -31,6 +40,9 @@ struct bw_resource {
 	struct record       record;
 	bool                partial; /* from a child page: no properties yet */
 	bool                missing; /* sling:nonexisting: not in repo, made by the engine */
+	bool                made;    /* by the engine: in no table, and shows no pending change */
+	/* What is stored at its path is to be read anew, or for the first time; partial, too. */
+	bool stale;
 };
 
 /* A new resolver of req; identity still to be minted for anonymous and service. */
@@ -41,6 +53,24 @@ void resolvers_close(struct bw_req *req);
 int resolver_mint(struct bw_resolver *r);
 /* The resource of that record; the one of its path that was read before, if there is one. */
 struct bw_resource *resolver_add(struct bw_resolver *r, const struct record *rec, bool partial);
+
+/* ---- what is stored, whatever is pending: for edit/ ---- */
+
+/* Absolute, no empty, "." or ".." segment, no NUL, no slash at the end but the root's. */
+bool resolver_is_canonical(struct bw_str path);
+/* What is stored there: the one read before, else asked for. Errors as resolver_get's. (waits) */
+int resolver_read(struct bw_resolver *r, struct bw_str path, struct bw_resource **ret);
+/* The one in the table, NULL: none; it may be stale. */
+struct bw_resource *resolver_find(const struct bw_resolver *r, struct bw_str path);
+/* The one of that path, in the table; stale if nothing has been read there. */
+struct bw_resource *resolver_show(struct bw_resolver *r, struct bw_str path);
+/* Reads the properties if they have not been. (waits) */
+int resolver_complete(struct bw_resource *res);
+/* A page of stored children; they are in the table. (waits) */
+int resolver_page(struct bw_resolver *r, struct bw_str path, struct bw_str after, size_t max,
+                  struct bw_resource ***ret, size_t *ret_n, bool *ret_more);
+/* All items are to be read anew. */
+void resolver_forget(struct bw_resolver *r);
 
 /* Host table entries. */
 int           resolver_of_request(struct bw_req *req, struct bw_resolver **ret);

@@ -120,6 +120,14 @@ static enum auth_verdict extract(struct bw_req *req, struct auth_credentials *re
 	return verdict;
 }
 
+/* The handlers that answer a request by themselves have done so: this one has got to a servlet. */
+enum auth_verdict security_extract(struct bw_req *req, struct auth_credentials *ret)
+{
+	const struct auth_handler *handler;
+
+	return extract(req, ret, &handler);
+}
+
 int security_authenticate(struct bw_req *req)
 {
 	const struct auth_handler *handler = NULL;

@@ -37,6 +37,10 @@ void basic_done(void);
 /* 401 with the challenge. */
 void basic_challenge(struct bw_req *req);
 
+/* authenticator.c: what the request's credentials are, without a word to anybody; AUTH_CREDENTIALS, or
+ * there are none. */
+enum auth_verdict security_extract(struct bw_req *req, struct auth_credentials *ret);
+
 /* challenge.c: 403 with the reason as text and as headers. code: a word for scripts, as Sling sends it. */
 void challenge_forbid(struct bw_req *req, const char *reason, const char *code);
 /* Is the request only the question whether its credentials are good (j_validate=true)? */

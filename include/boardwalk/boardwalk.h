@@ -9,6 +9,7 @@
 #include <boardwalk/async.h>
 #include <boardwalk/bundle.h>
 #include <boardwalk/dispatcher.h>
+#include <boardwalk/edit.h>
 #include <boardwalk/form.h>
 #include <boardwalk/runtime.h>
 #include <boardwalk/session.h>

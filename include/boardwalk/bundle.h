@@ -18,6 +18,7 @@
 #include <boardwalk/servlet.h>
 
 struct bw_session_info; /* session.h */
+struct bw_editing;      /* edit.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -176,6 +177,8 @@ struct bw_host {
 	                           const struct bw_service_object *object,
 	                           const struct bw_prop *props, size_t n_props,
 	                           struct bw_service **ret_service);
+
+	const struct bw_editing *editing; /* edit.h */
 };
 
 struct bw_bundle_descriptor {

@@ -18,7 +18,9 @@ enum bw_value_type {
 	BW_VALUE_URI
 };
 
-/* One value, or a list of values of one type: STRING, LONG, DOUBLE or BOOLEAN. Type 0: absent. */
+/* One value, or a list of values of one type. Type 0: absent. STRING, LONG, DOUBLE and BOOLEAN are what
+ * an attribute can be; a property (edit.h) is of any type, and the others hold their text: a DATE
+ * "2026-11-30T22:52:48.000+01:00", a DECIMAL "0.10". */
 struct bw_value {
 	enum bw_value_type type;
 	bool               is_list;
@@ -39,6 +41,8 @@ struct bw_value {
 #define BW_V_LONG(value)    ((struct bw_value){ .type = BW_VALUE_LONG, .u.i64 = (value) })
 #define BW_V_DOUBLE(value)  ((struct bw_value){ .type = BW_VALUE_DOUBLE, .u.f64 = (value) })
 #define BW_V_BOOLEAN(value) ((struct bw_value){ .type = BW_VALUE_BOOLEAN, .u.b = (value) })
+/* A property's value of one of the other types: BW_V_TEXT(BW_VALUE_DATE, text). */
+#define BW_V_TEXT(kind, value) ((struct bw_value){ .type = (kind), .u.string = (value) })
 #define BW_V_STRINGS(items, count) \
 	((struct bw_value){ \
 		.type = BW_VALUE_STRING, .is_list = true, .n = (count), .u.strings = (items) })
