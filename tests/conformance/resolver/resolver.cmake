@@ -1,0 +1,11 @@
+# The rows of resolvers with a fake repo; with a real one they run in system/resolver.
+file(GLOB resolver_rows CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.rows)
+add_library(resolver_rows STATIC ${CMAKE_CURRENT_LIST_DIR}/rowfile.c)
+target_include_directories(resolver_rows PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
+target_link_libraries(resolver_rows PUBLIC base)
+add_executable(conformance_resolver ${CMAKE_CURRENT_LIST_DIR}/run.c ${CMAKE_CURRENT_LIST_DIR}/steps.c
+  ${CMAKE_CURRENT_LIST_DIR}/../../support/fake_repo.c)
+target_include_directories(conformance_resolver PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(conformance_resolver PRIVATE resolver_rows gateway_peers gateway_core)
+add_test(NAME conformance/resolver COMMAND conformance_resolver ${resolver_rows})
+set_tests_properties(conformance/resolver PROPERTIES TIMEOUT 120 LABELS conformance)
