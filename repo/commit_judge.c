@@ -242,12 +242,24 @@ static enum commit_verdict judge_type(struct judge *j)
 	return outcome_of(j);
 }
 
+/* An edit of a list: of the node's, by the entries that were there before this commit. */
+static enum commit_verdict judge_list(struct judge *j)
+{
+	if (came_to(j, "gone") || !sees(j, j->ch.path, j->type))
+		return not_there(j);
+	if (ask(j, PERMIT_MODIFY_ACL, j->ch.path, j->type, BW_ABSENT) != BW_OK)
+		return forbidden(j, j->ch.path);
+	return outcome_of(j);
+}
+
 static enum commit_verdict (*const judges[CHANGE_KINDS])(struct judge *) = {
 	[CHANGE_CREATE] = judge_create,  [CHANGE_REMOVE] = judge_remove,
 	[CHANGE_MOVE] = judge_move,      [CHANGE_COPY] = judge_copy,
 	[CHANGE_ORDER] = judge_order,    [CHANGE_SET] = judge_set,
 	[CHANGE_UNSET] = judge_unset,    [CHANGE_SET_TYPE] = judge_type,
 	[CHANGE_MIXIN_ADD] = judge_type, [CHANGE_MIXIN_REMOVE] = judge_type,
+	[CHANGE_ACE_ADD] = judge_list,   [CHANGE_ACE_REMOVE] = judge_list,
+	[CHANGE_ACL_CLEAR] = judge_list,
 };
 
 /* ---- copies ---- */

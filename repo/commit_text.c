@@ -19,7 +19,8 @@ static const char *const kinds[CHANGE_KINDS] = {
 	[CHANGE_CREATE] = "create",       [CHANGE_REMOVE] = "remove", [CHANGE_MOVE] = "move",
 	[CHANGE_COPY] = "copy",           [CHANGE_ORDER] = "order",   [CHANGE_SET] = "set",
 	[CHANGE_UNSET] = "unset",         [CHANGE_SET_TYPE] = "type", [CHANGE_MIXIN_ADD] = "mixin+",
-	[CHANGE_MIXIN_REMOVE] = "mixin-",
+	[CHANGE_MIXIN_REMOVE] = "mixin-", [CHANGE_ACE_ADD] = "ace+",  [CHANGE_ACE_REMOVE] = "ace-",
+	[CHANGE_ACL_CLEAR] = "acl-",
 };
 
 static bool is_text(struct bw_str s)
@@ -150,6 +151,44 @@ static bool put_base(struct commit *c, struct json_out *j, const struct change *
 	return true;
 }
 
+/* The values of a list of texts, without its type. */
+static bool put_texts(struct json_out *j, const struct change_value *v)
+{
+	const uint8_t *at = v->at;
+	bool           fits = true;
+
+	json_out_array(j);
+	for (unsigned i = 0; i < v->n && fits; i++)
+		fits = put_one(j, BW_VALUE_STRING, change_next_str(&at));
+	json_out_array_end(j);
+	return fits;
+}
+
+static bool put_entry(struct commit *c, struct json_out *j, const struct change *ch)
+{
+	const uint8_t      *at = ch->props;
+	struct change_value value;
+	struct bw_str       name;
+
+	json_out_key(j, "allow");
+	json_out_bool(j, ch->allow);
+	json_out_key(j, "privileges");
+	if (!put_texts(j, &ch->value))
+		return bad(c, ch, false);
+	json_out_key(j, "restrictions");
+	json_out_object(j);
+	for (unsigned i = 0; i < ch->n_props; i++) {
+		change_next_prop(&at, &name, &value);
+		if (!is_text(name))
+			return bad(c, ch, false);
+		json_out_key(j, name.p);
+		if (!put_texts(j, &value))
+			return bad(c, ch, false);
+	}
+	json_out_object_end(j);
+	return true;
+}
+
 static bool put_rest(struct commit *c, struct json_out *j, const struct change *ch, bool relaxed)
 {
 	switch (ch->kind) {
@@ -166,6 +205,9 @@ static bool put_rest(struct commit *c, struct json_out *j, const struct change *
 		json_out_key(j, "base");
 		put_str(j, ch->old_type);
 		return is_text(ch->old_type) || bad(c, ch, false);
+	case CHANGE_ACE_ADD:
+	case CHANGE_ACE_REMOVE:
+		return put_entry(c, j, ch);
 	default:
 		return true;
 	}

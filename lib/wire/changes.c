@@ -11,6 +11,7 @@
 #define CHANGE_FIXED 13u /* size, kind, version */
 #define CREATE_FIXED 4u  /* the two numbers */
 #define VALUE_FIXED  3u
+#define ENTRY_FIXED  3u /* u8 allow, u16 number of restrictions */
 #define MULTIPLE     0x80u
 
 /* ---- checking ---- */
@@ -78,6 +79,34 @@ static bool take_create(struct cursor *c, struct change *ret)
 	return check_props(c, ret->n_props);
 }
 
+static bool is_texts(const struct change_value *v)
+{
+	return v->type == BW_VALUE_STRING && v->multiple;
+}
+
+static bool take_entry(struct cursor *c, struct change *ret)
+{
+	struct cursor       restrictions;
+	struct change_value value;
+	struct bw_str       name;
+	const uint8_t      *p;
+
+	if (!take(c, ENTRY_FIXED, &p) || p[0] > 1 || !take_value(c, &ret->value) ||
+	    !is_texts(&ret->value))
+		return false;
+	ret->allow = p[0];
+	ret->n_props = get_u16(p + 1);
+	ret->props = c->p + c->at;
+	restrictions = *c;
+	if (!check_props(c, ret->n_props))
+		return false;
+	for (unsigned i = 0; i < ret->n_props; i++)
+		if (!take_str(&restrictions, &name) || !take_value(&restrictions, &value) ||
+		    !is_texts(&value))
+			return false;
+	return true;
+}
+
 /* Which kinds say nothing, or may, or must say something by name. */
 static bool name_fits(const struct change *ch)
 {
@@ -86,6 +115,7 @@ static bool name_fits(const struct change *ch)
 		return ch->name.n == 0;
 	case CHANGE_CREATE:
 	case CHANGE_ORDER:
+	case CHANGE_ACL_CLEAR:
 		return true;
 	default:
 		return ch->name.n > 0;
@@ -103,6 +133,9 @@ static bool take_rest(struct cursor *c, struct change *ret)
 		return take_base(c, ret);
 	case CHANGE_SET_TYPE:
 		return take_str(c, &ret->old_type);
+	case CHANGE_ACE_ADD:
+	case CHANGE_ACE_REMOVE:
+		return take_entry(c, ret);
 	default:
 		return true;
 	}
@@ -219,8 +252,8 @@ size_t change_begin(struct buf *out, enum change_kind kind, uint64_t version, st
 	return at;
 }
 
-/* Where the two numbers of a CREATE stand: behind its path and its primary type. */
-static uint8_t *create_numbers(struct buf *out, size_t change)
+/* What stands behind a change's path and name: the two numbers of a CREATE, the head of an entry. */
+static uint8_t *behind_name(struct buf *out, size_t change)
 {
 	const uint8_t *at = buf_data(out) + change + CHANGE_FIXED;
 
@@ -238,7 +271,7 @@ static void count(uint8_t *p)
 
 void change_put_mixin(struct buf *out, size_t change, struct bw_str mixin)
 {
-	count(create_numbers(out, change));
+	count(behind_name(out, change));
 	append_str(out, mixin);
 }
 
@@ -256,9 +289,17 @@ void change_put_value(struct buf *out, const struct change_text *value)
 void change_put_prop(struct buf *out, size_t change, struct bw_str name,
                      const struct change_text *value)
 {
-	count(create_numbers(out, change) + 2);
+	bool is_create = buf_data(out)[change + 4] == CHANGE_CREATE;
+
+	count(behind_name(out, change) + (is_create ? 2 : 1));
 	append_str(out, name);
 	change_put_value(out, value);
+}
+
+void change_put_entry(struct buf *out, bool allow, const struct change_text *privileges)
+{
+	buf_append(out, (uint8_t[]){ allow, 0, 0 }, ENTRY_FIXED);
+	change_put_value(out, privileges);
 }
 
 void change_put_base(struct buf *out, enum change_base base, const struct change_text *value)

@@ -19,6 +19,8 @@
  *           SET     base, value
  *           UNSET   base
  *           SET_TYPE  str primary type as it was read, size 0: it was not
+ *           ACE_ADD, ACE_REMOVE  u8 1: the entry allows, 0: denies, u16 number of restrictions,
+ *                   value: privileges, restrictions like properties; both are multiple Strings
  *    value = u8 type (enum bw_value_type) | 0x80 if multiple, u16 number of values,
  *            str ... values (Long, Double, Boolean as their text)
  *    base  = u8 enum change_base, and a value if it is CHANGE_BASE_VALUE
@@ -43,6 +45,9 @@ enum change_kind {
 	CHANGE_SET_TYPE,   /* name: the new primary type */
 	CHANGE_MIXIN_ADD,  /* name: of the mixin */
 	CHANGE_MIXIN_REMOVE, /* the same */
+	CHANGE_ACE_ADD,      /* to the node's list; name: of the principal */
+	CHANGE_ACE_REMOVE,   /* the entry that is exactly this; name: the same */
+	CHANGE_ACL_CLEAR,    /* name: of the principal whose entries go; none: the whole list */
 	CHANGE_KINDS,
 };
 
@@ -68,8 +73,9 @@ struct change {
 	enum change_base    base;              /* SET, UNSET */
 	struct change_value old, value;        /* old: if base is CHANGE_BASE_VALUE; value: SET */
 	struct bw_str       old_type;          /* SET_TYPE; absent: not read */
-	unsigned            n_mixins, n_props; /* CREATE */
+	unsigned            n_mixins, n_props; /* CREATE; n_props also: restrictions of an entry */
 	const uint8_t      *mixins, *props;
+	bool                allow; /* ACE_ADD, ACE_REMOVE, whose privileges are value */
 };
 
 struct changes {
@@ -86,7 +92,7 @@ bool changes_next(const struct changes *c, size_t *at, struct change *ret);
 /* The mixins of a CREATE, from *at = change.mixins on, n_mixins times; and the values of a value,
  * from *at = value.at on, n times. */
 struct bw_str change_next_str(const uint8_t **at);
-/* The properties of a CREATE, from *at = change.props on, n_props times. */
+/* The properties of a CREATE, or the restrictions of an entry, from *at = change.props on, n_props times. */
 void change_next_prop(const uint8_t **at, struct bw_str *ret_name, struct change_value *ret);
 
 /* Building: changes_begin, then for each change change_begin, what its kind adds in the order of the
@@ -109,6 +115,8 @@ void change_put_prop(struct buf *out, size_t change, struct bw_str name,
 void change_put_base(struct buf *out, enum change_base base, const struct change_text *value);
 void change_put_value(struct buf *out, const struct change_text *value);
 void change_put_type(struct buf *out, struct bw_str type);
+/* Of an entry, followed by its restrictions with change_put_prop. */
+void change_put_entry(struct buf *out, bool allow, const struct change_text *privileges);
 void change_end(struct buf *out, size_t changes, size_t change);
 /* The list's size, after which it is whole. */
 size_t changes_end(struct buf *out, size_t changes);

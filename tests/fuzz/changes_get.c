@@ -50,6 +50,21 @@ static void rebuild_base(const struct change *c, struct buf *out)
 	change_put_base(out, c->base, &text);
 }
 
+static void rebuild_entry(const struct change *c, size_t at, struct buf *out)
+{
+	const uint8_t      *p = c->props;
+	struct change_value value;
+	struct change_text  text = text_of(&c->value);
+	struct bw_str       name;
+
+	change_put_entry(out, c->allow, &text);
+	for (unsigned i = 0; i < c->n_props; i++) {
+		change_next_prop(&p, &name, &value);
+		text = text_of(&value);
+		change_put_prop(out, at, name, &text);
+	}
+}
+
 static void rebuild_one(const struct change *c, size_t list, struct buf *out)
 {
 	size_t             at = change_begin(out, c->kind, c->version, c->path, c->name);
@@ -65,6 +80,8 @@ static void rebuild_one(const struct change *c, size_t list, struct buf *out)
 	}
 	if (c->kind == CHANGE_SET_TYPE)
 		change_put_type(out, c->old_type);
+	if (c->kind == CHANGE_ACE_ADD || c->kind == CHANGE_ACE_REMOVE)
+		rebuild_entry(c, at, out);
 	change_end(out, list, at);
 }
 

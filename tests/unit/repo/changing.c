@@ -219,6 +219,38 @@ static void other(struct changing *s, const struct step *step, enum change_kind 
 	end(s, at, &seen);
 }
 
+/* A list of texts, whatever the brackets. */
+static void put_limit(struct changing *s, size_t at, char *word)
+{
+	char        *equals = strchr(word, '=');
+	struct value value;
+
+	cr_assert_not_null(equals, "%s", word);
+	*equals = '\0';
+	value_of(equals + 1, &value);
+	value.text.multiple = true;
+	change_put_prop(&s->list, at, octets_of(word), &value.text);
+}
+
+static void entry(struct changing *s, struct step *step, enum change_kind kind)
+{
+	char       **words = step->words;
+	struct value privileges;
+	struct seen  seen;
+	char         list[512];
+	size_t       at;
+
+	cr_assert(step->n > 3 && (words[2][0] == '+' || words[2][0] == '-'));
+	snprintf(list, sizeof(list), "[%s]", words[3]);
+	value_of(list, &privileges);
+	qsort(words + 4, (size_t)step->n - 4, sizeof(*words), by_name);
+	at = begin(s, step, kind, octets_of(words[1]), octets_of(words[2] + 1), &seen);
+	change_put_entry(&s->list, words[2][0] == '+', &privileges.text);
+	for (int i = 4; i < step->n; i++)
+		put_limit(s, at, words[i]);
+	end(s, at, &seen);
+}
+
 static void add(struct changing *s, struct step *step)
 {
 	static const struct {
@@ -229,6 +261,7 @@ static void add(struct changing *s, struct step *step)
 		{ "copy", CHANGE_COPY },        { "order", CHANGE_ORDER },
 		{ "unset", CHANGE_UNSET },      { "type", CHANGE_SET_TYPE },
 		{ "mixin+", CHANGE_MIXIN_ADD }, { "mixin-", CHANGE_MIXIN_REMOVE },
+		{ "acl-", CHANGE_ACL_CLEAR },
 	};
 
 	step->blind = strcmp(step->words[0], "blind") == 0;
@@ -241,6 +274,10 @@ static void add(struct changing *s, struct step *step)
 	}
 	if (strcmp(step->words[0], "set") == 0) {
 		set(s, step);
+		return;
+	}
+	if (strcmp(step->words[0], "ace+") == 0 || strcmp(step->words[0], "ace-") == 0) {
+		entry(s, step, step->words[0][3] == '+' ? CHANGE_ACE_ADD : CHANGE_ACE_REMOVE);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -7,6 +7,8 @@
  *    move /a /b/c         copy /a /b/c            order /a/n [SIBLING]
  *    set /a p=v           unset /a p              type /a T
  *    mixin+ /a M          mixin- /a M
+ *    ace+ /a +WHO privilege,.. [rep:glob=v] [rep:ntNames=[a,b]].. (-WHO: denies)
+ *    ace- the same        acl- /a [WHO]
  *    blind STEP: what the step is about has not been read before
  */
 #pragma once

@@ -1,7 +1,9 @@
-/* Under test: lists of service users' own and how repo reads all lists from PostgreSQL: the functions
- * of the migrations, repo/entries.c, repo/acl.c. The rows of tests/conformance/own.rows. */
+/* Under test: lists of entries in PostgreSQL, how they are edited by commits, and how repo reads them:
+ * the functions of the migrations, repo/commit_judge.c, repo/entries.c, repo/acl.c. The rows of
+ * tests/conformance/own.rows and lists.rows. */
+#include "changing.h"
 #include "questions.h"
-#include "world.h"
+#include <boardwalk/err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <support/rows.h>
@@ -49,7 +51,7 @@ static void make_service(const char *name)
 		                  name, name);
 }
 
-/* An empty repository with /a and the three service users. */
+/* An empty repository with /a, the three service users, two users and a group. */
 static void start_anew(void)
 {
 	test_postgres_sql(w.server, "SELECT auth.principal_delete(name) FROM auth.principal "
@@ -58,21 +60,35 @@ static void start_anew(void)
 	                            "WHERE parent = (SELECT id FROM repo.tree WHERE path = '/')");
 	test_postgres_sql(w.server, "SELECT repo.acl_delete('/'), repo.acl_delete(':repository')");
 	test_postgres_sql(w.server, "SELECT repo.node_create('/a', 'sling:Folder')");
+	test_postgres_sql(w.server, "DELETE FROM repo.privilege; INSERT INTO repo.namespace VALUES "
+	                            "('bw', 'x:bw') ON CONFLICT DO NOTHING");
 	make_service("s1");
 	make_service("s2");
 	make_service("x1");
+	test_postgres_sql(w.server, "SELECT auth.principal_create('u', 'user'), "
+	                            "auth.principal_create('v', 'user'), "
+	                            "auth.principal_create('g', 'group')");
 }
 
-/* name=value as JSON; "": none. */
+/* name=value or name=[value,value] as JSON; "": none. */
 static void restriction_json(const char *text, char *json, size_t room)
 {
-	const char *equals = strchr(text, '=');
+	const char *at = strchr(text, '=');
+	size_t      n;
 
-	if (equals == NULL)
+	if (at == NULL) {
 		snprintf(json, room, "{}");
-	else
-		snprintf(json, room, "{\"rep:%.*s\":[\"%s\"]}", (int)(equals - text), text,
-		         equals + 1);
+		return;
+	}
+	n = (size_t)snprintf(json, room, "{\"rep:%.*s\":[", (int)(at - text), text);
+	for (at += at[1] == '[' ? 2 : 1; *at != '\0' && *at != ']'; at += at[0] == ',') {
+		size_t size = strcspn(at, ",]");
+
+		n += (size_t)snprintf(json + n, room - n, "%s\"%.*s\"",
+		                      json[n - 1] == '[' ? "" : ",", (int)size, at);
+		at += size;
+	}
+	snprintf(json + n, room - n, "]}");
 }
 
 static void do_step(const char *step)
@@ -83,6 +99,9 @@ static void do_step(const char *step)
 	restriction_json(d, json, sizeof(json));
 	if (strcmp(a, "make") == 0)
 		test_postgres_sql(w.server, "SELECT repo.node_create('%s', 'sling:Folder')", b);
+	else if (strcmp(a, "abstract") == 0 || strcmp(a, "private") == 0)
+		test_postgres_sql(w.server, "SELECT repo.privilege_register('%s', %s, '{}')", b,
+		                  a[0] == 'a' ? "true" : "false");
 	else if (strcmp(a, "move") == 0)
 		test_postgres_sql(w.server,
 		                  "UPDATE repo.tree SET path = '%s', name = substr('%s', 2) "
@@ -99,8 +118,8 @@ static void do_step(const char *step)
 	else if (b[0] == '+' || b[0] == '-')
 		test_postgres_sql(w.server,
 		                  "SELECT repo.ace_append('%s', auth.principal_id('%s'), %s, "
-		                  "'{%s}', '{}')",
-		                  a, b + 1, b[0] == '+' ? "true" : "false", c);
+		                  "'{%s}', '%s')",
+		                  a, b + 1, b[0] == '+' ? "true" : "false", c, json);
 	else
 		cr_assert_fail("not understood: %s", step);
 }
@@ -153,5 +172,119 @@ Test(list, own_rows)
 		n_rows++;
 	}
 	cr_assert(n_rows >= rows_least(22), "only %u rows", n_rows);
+	fclose(f);
+}
+
+/* ---- editing ---- */
+
+/* The list of /a, or the one that is expected, in one form: privileges as their leaves, sorted. */
+static char *list_of_a(void)
+{
+	return test_postgres_value(
+		w.server,
+		"SELECT coalesce(string_agg(concat_ws(' ', CASE WHEN a.allow THEN '+' ELSE '-' END "
+	        "||"
+		"  p.name, array_to_string(a.privileges, ','), nullif(a.restrictions::text, "
+	        "'{}')), "
+		"'; ' ORDER BY a.position), '') FROM repo.ace a"
+		" JOIN repo.tree t ON t.id = a.node JOIN auth.principal p ON p.id = a.principal"
+		" WHERE t.path = '/a'");
+}
+
+static void put_expected(char *entry, char *out, size_t room)
+{
+	char   who[32], privileges[256], limit[128] = "", json[256], *leaves;
+	size_t n = strlen(out);
+
+	cr_assert_geq(sscanf(entry, " %31s %255s %127s", who, privileges, limit), 2, "%s", entry);
+	restriction_json(limit, json, sizeof(json));
+	leaves = test_postgres_value(w.server,
+	                             "SELECT concat_ws(' ', array_to_string("
+	                             "repo.privilege_leaves('{%s}'), ','),"
+	                             " nullif(repo.restrictions_check('%s')::text, '{}'))",
+	                             privileges, json);
+	snprintf(out + n, room - n, "%s%s %s", n > 0 ? "; " : "", who, leaves);
+	free(leaves);
+}
+
+static void expect_list(const char *id, char *expected)
+{
+	char text[2048] = "", *list = list_of_a(), *more = NULL;
+
+	if (strcmp(expected, "-") != 0)
+		for (char *entry = strtok_r(expected, ";", &more); entry != NULL;
+		     entry = strtok_r(NULL, ";", &more))
+			put_expected(entry, text, sizeof(text));
+	cr_assert_str_eq(list, text, "%s", id);
+	free(list);
+}
+
+/* "u: steps": as that user, in no group but everyone; else as the administrator. */
+static int do_edit(struct client *c, const char *edit)
+{
+	static const uint64_t everyone[] = { 3, 0 };
+	const char           *colon = strchr(edit, ':');
+	char                  name[32];
+	uint64_t              session;
+
+	if (colon == NULL || colon > strchr(edit, ' ')) {
+		session = client_login(c, HANDLE_ADMIN, 1, NULL);
+		return change(c, session, edit);
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)(colon - edit), edit);
+	session = client_login(c, HANDLE_USER, number("SELECT auth.principal_id('%s')", name),
+	                       everyone);
+	return change(c, session, colon + 1);
+}
+
+static void run_edit_row(struct client *c, char *line)
+{
+	char *save, *more = NULL, *before;
+	char *id = strtok_r(line, "\t", &save), *steps = strtok_r(NULL, "\t", &save),
+	     *edit = strtok_r(NULL, "\t", &save), *after = strtok_r(NULL, "\t", &save);
+	bool refused;
+	int  err;
+
+	cr_assert_not_null(after, "%s", id);
+	refused = strncmp(after, "refused", 7) == 0;
+	start_anew();
+	if (strcmp(steps, "-") != 0)
+		for (char *step = strtok_r(steps, ";", &more); step != NULL;
+		     step = strtok_r(NULL, ";", &more))
+			do_step(step);
+	settle();
+	before = list_of_a();
+	err = do_edit(c, edit);
+	if (refused) {
+		char *list = list_of_a();
+
+		cr_assert(err != BW_OK, "%s is not refused", id);
+		cr_assert_str_eq(list, before, "%s", id);
+		free(list);
+	} else {
+		cr_assert_eq(err, BW_OK, "%s: %d", id, err);
+		expect_list(id, after);
+	}
+	free(before);
+}
+
+Test(list, edit_rows)
+{
+	FILE         *f = fopen(rows_file(CONFORMANCE_DIR "/lists.rows"), "re");
+	char          line[1024];
+	unsigned      n_rows = 0;
+	struct client c;
+
+	cr_assert_not_null(f);
+	client_open(&w, &c);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0] == '#')
+			continue;
+		run_edit_row(&c, line);
+		n_rows++;
+	}
+	cr_assert(n_rows >= rows_least(30), "only %u rows", n_rows);
+	client_close(&c);
 	fclose(f);
 }

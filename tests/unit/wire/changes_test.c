@@ -11,6 +11,10 @@ static const struct change_text none = { BW_VALUE_STRING, true, 0, NULL };
 static const struct change_text two = { BW_VALUE_URI, true, 2,
 	                                (struct bw_str[]){ { "a", 1 }, { "b\0c", 3 } } };
 
+static const struct change_text privileges = {
+	BW_VALUE_STRING, true, 2, (struct bw_str[]){ { "jcr:read", 8 }, { "jcr:write", 9 } }
+};
+
 /* One change of each kind; returns where the list begins in out. */
 static size_t build(void)
 {
@@ -49,6 +53,16 @@ static size_t build(void)
 	at = change_begin(&out, CHANGE_MIXIN_ADD, 15, BW_STR("/t"), BW_STR("mix:title"));
 	change_end(&out, list, at);
 	at = change_begin(&out, CHANGE_MIXIN_REMOVE, 16, BW_STR("/t"), BW_STR("mix:language"));
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_ACE_ADD, 17, BW_STR("/l"), BW_STR("alice"));
+	change_put_entry(&out, true, &privileges);
+	change_put_prop(&out, at, BW_STR("rep:glob"), &none);
+	change_put_prop(&out, at, BW_STR("rep:ntNames"), &privileges);
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_ACE_REMOVE, 0, BW_STR("/l"), BW_STR("bob"));
+	change_put_entry(&out, false, &privileges);
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_ACL_CLEAR, 18, BW_STR("/l"), BW_ABSENT);
 	change_end(&out, list, at);
 	cr_assert(eq(sz, changes_end(&out, list), buf_size(&out) - list));
 	return list;
@@ -89,6 +103,23 @@ static void check_created(const struct change *c)
 	assert_str(change_next_str(&v.at), "7");
 }
 
+static void check_entry(const struct change *c)
+{
+	const uint8_t      *p = c->props;
+	struct change_value v = c->value;
+	struct bw_str       name;
+
+	cr_assert(c->allow && c->n_props == 2 && v.n == 2);
+	assert_str(change_next_str(&v.at), "jcr:read");
+	assert_str(change_next_str(&v.at), "jcr:write");
+	change_next_prop(&p, &name, &v);
+	assert_str(name, "rep:glob");
+	cr_assert(eq(uint, v.n, 0));
+	change_next_prop(&p, &name, &v);
+	assert_str(name, "rep:ntNames");
+	cr_assert(eq(uint, v.n, 2));
+}
+
 Test(changes, what_is_built_is_read_back)
 {
 	size_t         begin = build(), at = 0;
@@ -97,7 +128,7 @@ Test(changes, what_is_built_is_read_back)
 
 	cr_assert(
 		eq(int, changes_get(buf_data(&out) + begin, buf_size(&out) - begin, &list), BW_OK));
-	cr_assert(eq(uint, list.n, 11));
+	cr_assert(eq(uint, list.n, 14));
 	next(&list, &at, CHANGE_CREATE, 5, "/a/new", "nt:unstructured", &c);
 	check_created(&c);
 	next(&list, &at, CHANGE_CREATE, 0, "/a/new/b", "", &c);
@@ -118,6 +149,11 @@ Test(changes, what_is_built_is_read_back)
 	assert_str(c.old_type, "nt:folder");
 	next(&list, &at, CHANGE_MIXIN_ADD, 15, "/t", "mix:title", &c);
 	next(&list, &at, CHANGE_MIXIN_REMOVE, 16, "/t", "mix:language", &c);
+	next(&list, &at, CHANGE_ACE_ADD, 17, "/l", "alice", &c);
+	check_entry(&c);
+	next(&list, &at, CHANGE_ACE_REMOVE, 0, "/l", "bob", &c);
+	cr_assert(c.allow == false && c.n_props == 0 && c.value.n == 2);
+	next(&list, &at, CHANGE_ACL_CLEAR, 18, "/l", "", &c);
 	cr_assert_not(changes_next(&list, &at, &c));
 	buf_done(&out);
 }
@@ -255,6 +291,36 @@ static void type_beyond(size_t list)
 	put_set(list, CHANGE_BASE_VALUE, &t);
 }
 
+static void put_entry(size_t list, const struct change_text *of, const struct change_text *limit)
+{
+	size_t at = change_begin(&out, CHANGE_ACE_ADD, 0, BW_STR("/a"), BW_STR("u"));
+
+	change_put_entry(&out, true, of);
+	change_put_prop(&out, at, BW_STR("rep:glob"), limit);
+	change_end(&out, list, at);
+}
+
+static void privileges_that_are_numbers(size_t list)
+{
+	put_entry(list, &one, &none);
+}
+
+static void restriction_that_is_no_list(size_t list)
+{
+	struct change_text t = one;
+
+	t.type = BW_VALUE_STRING;
+	put_entry(list, &privileges, &t);
+}
+
+static void entry_of_nobody(size_t list)
+{
+	size_t at = change_begin(&out, CHANGE_ACE_REMOVE, 0, BW_STR("/a"), BW_ABSENT);
+
+	change_put_entry(&out, true, &privileges);
+	change_end(&out, list, at);
+}
+
 static void put_many(size_t list, unsigned n)
 {
 	while (n-- > 0)
@@ -290,6 +356,9 @@ Test(changes, what_no_builder_writes_is_refused)
 		{ "two values of a single one", two_values_of_a_single_one },
 		{ "type 0", type_0 },
 		{ "type beyond", type_beyond },
+		{ "privileges that are numbers", privileges_that_are_numbers },
+		{ "restriction that is no list", restriction_that_is_no_list },
+		{ "entry of nobody", entry_of_nobody },
 		{ "one too many", one_too_many },
 	};
 
