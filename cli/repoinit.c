@@ -157,12 +157,14 @@ char *run_array(const struct repoinit_word *words)
 	return (char *)out.mem; /* starts there, since nothing was consumed */
 }
 
-/* Namespaces come first, then privileges, which have names; the rest follows the script. */
+/* Namespaces come first, then node types and privileges, which have names; the rest follows the
+ * script. */
 static const struct executor {
 	bool (*run)(struct run *run, const struct repoinit_statement *s);
 	unsigned pass;
 } executors[] = {
 	[REPOINIT_REGISTER_NAMESPACE] = { run_namespace, 0 },
+	[REPOINIT_REGISTER_NODE_TYPES] = { run_node_types, 1 },
 	[REPOINIT_REGISTER_PRIVILEGE] = { run_privilege, 1 },
 	[REPOINIT_CREATE_PATH] = { run_path, 2 },
 	[REPOINIT_ENSURE_NODES] = { run_path, 2 },

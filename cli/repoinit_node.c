@@ -148,19 +148,23 @@ static bool set_property(struct run *run, const char *path, const struct repoini
 	const char *params[] = { path, line->name.p, NULL };
 	bool        skip = false, written = false, done = true;
 
+	/* What came with the type by itself counts as missing. */
 	if (line->only_if_missing)
 		done = run_ask_bool(
 			run, line->at,
-			"SELECT EXISTS (SELECT FROM repo.tree t JOIN repo.content c ON c.id = t.id"
-			" WHERE t.path = $1 AND c.properties ? $2)",
+			"SELECT p.value <> coalesce(d.created -> p.key, '{}')"
+			" FROM repo.tree t JOIN repo.content c ON c.id = t.id,"
+			"  repo.definition(t.primary_type, t.mixins) d, jsonb_each(c.properties) p"
+			" WHERE t.path = $1 AND p.key = repo.name_qualify($2)",
 			2, params, &skip);
 	if (!done || skip)
 		return done;
 	buf_init(&value);
 	value_put(&value, line);
 	params[2] = (const char *)buf_data(&value);
-	done = run_ask_bool(run, line->at, "SELECT repo.property_set($1, $2, $3::jsonb)", 3, params,
-	                    &written);
+	done = run_ask_bool(run, line->at,
+	                    "SELECT repo.property_set($1, repo.name_qualify($2), $3::jsonb)", 3,
+	                    params, &written);
 	if (written) {
 		run_changed(run, "set %s of %s", line->name.p, path);
 		run_touched(run, path);
@@ -188,18 +192,23 @@ bool run_set_properties(struct run *run, const struct repoinit_statement *s)
 }
 
 /* RFC 3986, section 3: a URI has a scheme and so a colon. */
-bool run_namespace(struct run *run, const struct repoinit_statement *s)
+bool run_register_namespace(struct run *run, const struct repoinit_word *prefix,
+                            const struct repoinit_word *uri)
 {
-	const char *params[] = { s->name_space.prefix->text.p, s->name_space.uri->text.p };
+	const char *params[] = { prefix->text.p, uri->text.p };
 	bool        made = false;
 
 	if (strchr(params[1], ':') == NULL)
-		run_note(run, s->name_space.uri->at, "warning", "'%s' is no URI: it has no colon",
-		         params[1]);
-	if (!run_ask_bool(run, s->name_space.prefix->at, "SELECT repo.namespace_register($1, $2)",
-	                  2, params, &made))
+		run_note(run, uri->at, "warning", "'%s' is no URI: it has no colon", params[1]);
+	if (!run_ask_bool(run, prefix->at, "SELECT repo.namespace_register($1, $2)", 2, params,
+	                  &made))
 		return false;
 	if (made)
 		run_changed(run, "registered namespace %s", params[0]);
 	return true;
+}
+
+bool run_namespace(struct run *run, const struct repoinit_statement *s)
+{
+	return run_register_namespace(run, s->name_space.prefix, s->name_space.uri);
 }

@@ -56,10 +56,14 @@ char *run_restrictions(const struct repoinit_restriction *r);
 bool run_check_entry(struct run *run, const struct repoinit_acl_line *line,
                      const struct repoinit_word *path);
 
+bool run_register_namespace(struct run *run, const struct repoinit_word *prefix,
+                            const struct repoinit_word *uri); /* repoinit_node.c */
+
 bool run_path(struct run *run, const struct repoinit_statement *s);           /* repoinit_node.c */
 bool run_mixins(struct run *run, const struct repoinit_statement *s);         /* repoinit_node.c */
 bool run_set_properties(struct run *run, const struct repoinit_statement *s); /* repoinit_node.c */
 bool run_namespace(struct run *run, const struct repoinit_statement *s);      /* repoinit_node.c */
+bool run_node_types(struct run *run, const struct repoinit_statement *s);     /* repoinit_types.c */
 bool run_privilege(struct run *run, const struct repoinit_statement *s);      /* repoinit_acl.c */
 bool run_set_acl(struct run *run, const struct repoinit_statement *s);        /* repoinit_acl.c */
 bool run_remove_ace(struct run *run, const struct repoinit_statement *s);     /* repoinit_acl.c */

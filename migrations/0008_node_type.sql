@@ -19,6 +19,7 @@ CREATE TABLE repo.node_type (
 	ancestors text[] NOT NULL,  -- itself, and all types it is one of
 	orderable boolean NOT NULL,
 	properties jsonb NOT NULL,  -- name -> ["s", "l[]", "*"]: the tags it may have, "*" any, "[]" a list
+	constraints jsonb NOT NULL, -- name -> {"s": [text, ...]}: a value holds to one of them
 	mandatory text[] NOT NULL,  -- properties that must be there; jcr:primaryType is, always
 	protected text[] NOT NULL,  -- properties that are not set or removed one by one
 	created   jsonb NOT NULL,   -- name -> value of what comes by itself, {"system": ...}: now, user, uuid
@@ -43,6 +44,97 @@ CREATE TABLE repo.identifier (
 );
 GRANT SELECT ON repo.identifier TO boardwalk_repo;
 
+-- ---- names and values ----
+
+-- The qualified form of a name that may be an expanded one, {uri}local (JCR 2.0 section 3.2.5.1). Braces
+-- around something else belong to the name.
+CREATE FUNCTION repo.name_qualify(name text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+	part   CONSTANT text[] := regexp_match(name, '^[{]([^{}]*)[}](.*)$');
+	prefix text;
+BEGIN
+	IF part IS NULL OR part[1] <> '' AND part[1] NOT LIKE '%:%' THEN
+		RETURN name;
+	ELSIF part[1] = '' THEN
+		RETURN part[2];
+	END IF;
+	prefix := (SELECT n.prefix FROM repo.namespace n WHERE n.uri = part[1]);
+	IF prefix IS NULL THEN
+		RAISE EXCEPTION 'namespace not registered: "%"', part[1] USING ERRCODE = 'invalid_name';
+	END IF;
+	RETURN prefix || ':' || part[2];
+END $$;
+
+-- The same for each name of a path.
+CREATE FUNCTION repo.path_qualify(path text) RETURNS text LANGUAGE sql STABLE AS $$
+	SELECT CASE WHEN strpos(path, '{') = 0 THEN path ELSE (SELECT string_agg('/' || repo.name_qualify(m[1]), ''
+			ORDER BY n)
+		FROM regexp_matches(path, '/([{][^{}]*:[^{}]*[}][^/]*|[^/]*)', 'g') WITH ORDINALITY r (m, n)) END;
+$$;
+
+-- A Path may be relative, and climb (JCR 2.0 section 3.4).
+CREATE FUNCTION repo.path_value_check(path text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	name text;
+BEGIN
+	IF octet_length(path) NOT BETWEEN 1 AND 2048 THEN
+		RAISE EXCEPTION 'a path has 1 to 2048 octets' USING ERRCODE = 'invalid_name';
+	END IF;
+	FOR name IN SELECT unnest(string_to_array(CASE WHEN left(path, 1) = '/' THEN substr(path, 2)
+			ELSE path END, '/')) LOOP
+		IF path <> '/' AND name NOT IN ('.', '..') THEN
+			PERFORM repo.name_check(name);
+		END IF;
+	END LOOP;
+END $$;
+
+-- ISO 8601 as JCR 2.0 section 3.6.4.3 has it, a day that exists, an offset of at most 14 hours.
+CREATE FUNCTION repo.date_fits(txt text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	part CONSTANT text[] := regexp_match(txt, '^-?(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])'
+		'T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}(?:Z|[-+](?:0\d:[0-5]\d|1[0-3]:[0-5]\d|14:00))$');
+	year CONSTANT integer := part[1];
+BEGIN
+	RETURN CASE
+		WHEN part IS NULL THEN false
+		WHEN part[2] IN ('04', '06', '09', '11') THEN part[3] <= '30'
+		WHEN part[2] <> '02' THEN true
+		WHEN year % 4 = 0 AND (year % 100 <> 0 OR year % 400 = 0) THEN part[3] <= '29'
+		ELSE part[3] <= '28' END;
+END $$;
+
+-- As in 0002; a Date is one, a Name and a Path could be somebody's, a URI is of RFC 3986, and an
+-- identifier is not empty. Whether somebody has that identifier is not asked.
+CREATE OR REPLACE FUNCTION repo.scalar_fits(tag text, scalar jsonb) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	kind text := jsonb_typeof(scalar);
+	txt  text := scalar #>> '{}';
+BEGIN
+	IF octet_length(txt) > 65536 THEN
+		RAISE EXCEPTION 'value of more than 64 KiB' USING ERRCODE = 'program_limit_exceeded';
+	ELSIF tag IN ('name', 'path') AND kind = 'string' THEN
+		PERFORM CASE tag WHEN 'name' THEN repo.name_check(txt) ELSE repo.path_value_check(txt) END;
+	END IF;
+	RETURN CASE tag
+	WHEN 'l' THEN kind = 'number' AND txt ~ '^-?[0-9]{1,19}$'
+		AND txt::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
+	WHEN 'b' THEN kind = 'boolean'
+	WHEN 'd' THEN kind = 'string'
+		AND txt ~ '^([-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|NaN|-?Infinity)$'
+	WHEN 'dec' THEN kind = 'string'
+		AND txt ~ '^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,9})?$'
+	WHEN 'date' THEN kind = 'string' AND repo.date_fits(txt)
+	WHEN 'uri' THEN kind = 'string'
+		AND txt ~ '^([A-Za-z0-9._~:/?#@!$&''()*+,;=[\]-]|%[0-9A-Fa-f]{2})*$'
+	WHEN 'ref' THEN kind = 'string' AND txt <> ''
+	WHEN 'weak' THEN kind = 'string' AND txt <> ''
+	ELSE kind = 'string'
+	END;
+END $$;
+ALTER FUNCTION repo.value_check(jsonb) STABLE;
+
 -- ---- definitions ----
 
 -- Rules by name of two definitions: one of either is enough.
@@ -58,6 +150,7 @@ BEGIN
 	a.ancestors := a.ancestors || ARRAY (SELECT t FROM unnest(b.ancestors) t WHERE t <> ALL (a.ancestors));
 	a.orderable := a.orderable OR b.orderable;
 	a.properties := repo.rules_union(a.properties, b.properties);
+	a.constraints := b.constraints || a.constraints;
 	a.mandatory := a.mandatory || b.mandatory;
 	a.protected := a.protected || b.protected;
 	a.created := b.created || a.created;
@@ -101,6 +194,52 @@ CREATE FUNCTION repo.value_kind(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE
 			"uri": "URI"}'::jsonb ->> v.key) FROM jsonb_each(value) v;
 $$;
 
+-- A number, or the instant of a date, to compare by.
+CREATE FUNCTION repo.scalar_rank(tag text, scalar text) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	part CONSTANT text[] := regexp_match(scalar, '^(-?\d{4})(-.*)$');
+BEGIN
+	IF tag <> 'date' THEN
+		RETURN scalar::numeric;
+	ELSIF part[1]::integer > 0 THEN
+		RETURN extract(epoch FROM scalar::timestamptz);
+	END IF;
+	-- ISO 8601 counts the years before 1 from 0 downward.
+	RETURN extract(epoch FROM (lpad((1 - part[1]::integer)::text, 4, '0') || part[2] || ' BC')::timestamptz);
+END $$;
+
+-- Whether a value is what one constraint says (JCR 2.0 section 3.7.3.6): a pattern, a range with either
+-- end open, or the value.
+CREATE FUNCTION repo.constraint_holds(tag text, scalar text, wanted text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	range CONSTANT text[] := regexp_match(wanted, '^([[(])([^,]*),([^,]*)([])])$');
+	rank  numeric;
+BEGIN
+	IF tag IN ('s', 'uri') THEN
+		RETURN scalar ~ ('^(?:' || wanted || ')$');
+	ELSIF tag NOT IN ('l', 'd', 'dec', 'date') THEN
+		RETURN scalar = wanted OR tag = 'path' AND right(wanted, 2) = '/*'
+			AND starts_with(scalar, left(wanted, -1));
+	END IF;
+	rank := repo.scalar_rank(tag, scalar);
+	RETURN (range[2] = '' OR rank > repo.scalar_rank(tag, range[2])
+			OR range[1] = '[' AND rank = repo.scalar_rank(tag, range[2]))
+		AND (range[3] = '' OR rank < repo.scalar_rank(tag, range[3])
+			OR range[4] = ']' AND rank = repo.scalar_rank(tag, range[3]));
+END $$;
+
+-- Whether each value of a property holds to one of its constraints, if there are any.
+CREATE FUNCTION repo.constraints_hold(rules jsonb, value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+	SELECT coalesce(bool_and(EXISTS (SELECT FROM jsonb_array_elements_text(w.wanted) c
+			WHERE repo.constraint_holds(v.key, s #>> '{}', c))), true)
+	FROM jsonb_each(value) v,
+		LATERAL (SELECT jsonb_typeof(v.value) = 'array' AS list) l,
+		LATERAL (SELECT rules -> (v.key || CASE WHEN l.list THEN '[]' ELSE '' END) AS wanted) w,
+		LATERAL jsonb_array_elements(CASE WHEN l.list THEN v.value ELSE jsonb_build_array(v.value) END) s
+	WHERE w.wanted IS NOT NULL;
+$$;
+
 -- Whether every child of every type may have every name.
 CREATE FUNCTION repo.children_open(rules jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
 	SELECT rules - '*' = '{}' AND coalesce(rules -> '*' @> '[["nt:base"]]', false);
@@ -133,6 +272,18 @@ BEGIN
 	IF FOUND THEN
 		PERFORM repo.definition_fail(bad.path, types,
 			format('property "%s" may not be %s', bad.key, repo.value_kind(bad.value)));
+	END IF;
+	IF def.constraints <> '{}' THEN
+		SELECT t.path, p.key INTO bad
+			FROM repo.content c JOIN repo.tree t ON t.id = c.id, jsonb_each(c.properties) p
+			WHERE c.id = ANY (items_check.ids) AND NOT repo.constraints_hold(
+				coalesce(def.constraints -> p.key,
+					CASE WHEN NOT def.properties ? p.key THEN def.constraints -> '*' END), p.value)
+			ORDER BY t.path, p.key LIMIT 1;
+		IF FOUND THEN
+			PERFORM repo.definition_fail(bad.path, types,
+				format('property "%s" has a value that no constraint allows', bad.key));
+		END IF;
 	END IF;
 	IF def.mandatory <> '{}' THEN
 		SELECT t.path, m INTO bad
@@ -247,7 +398,7 @@ BEGIN
 	tag := CASE tag WHEN '*' THEN 's' ELSE tag END;
 	IF tag IN ('l', 'b') AND EXISTS (SELECT FROM jsonb_array_elements_text(texts) t
 			WHERE t !~ CASE tag WHEN 'l' THEN '^-?[0-9]{1,19}$' ELSE '^(true|false)$' END) THEN
-		RAISE EXCEPTION 'default value does not fit its type: %', texts
+		RAISE EXCEPTION 'default values do not fit their type: %', texts
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	held := (SELECT jsonb_agg(CASE tag WHEN 'l' THEN to_jsonb(t::numeric) WHEN 'b' THEN to_jsonb(t::boolean)
@@ -283,19 +434,24 @@ $$;
 -- What a declaration says itself.
 CREATE FUNCTION repo.node_type_own(declared jsonb) RETURNS repo.node_type LANGUAGE plpgsql STABLE AS $$
 DECLARE
-	own  repo.node_type;
-	item jsonb;
-	name text;
+	own   repo.node_type;
+	item  jsonb;
+	name  text;
+	shape text;
 BEGIN
 	own.ancestors := ARRAY[declared ->> 'name'];
 	own.orderable := (declared ->> 'orderable')::boolean;
-	own.properties := '{}'; own.mandatory := '{}'; own.protected := '{}'; own.created := '{}';
+	own.properties := '{}'; own.constraints := '{}'; own.mandatory := '{}'; own.protected := '{}'; own.created := '{}';
 	own.children := '{}'; own.child_types := '{}'; own.created_children := '{}';
 	own.mandatory_children := '{}'; own.protected_children := '{}';
 	FOR item IN SELECT jsonb_array_elements(declared -> 'properties') LOOP
 		name := item ->> 'name';
-		own.properties := repo.rules_union(own.properties, jsonb_build_object(name, jsonb_build_array(
-			(item ->> 'type') || CASE WHEN (item ->> 'multiple')::boolean THEN '[]' ELSE '' END)));
+		shape := (item ->> 'type') || CASE WHEN (item ->> 'multiple')::boolean THEN '[]' ELSE '' END;
+		own.properties := repo.rules_union(own.properties, jsonb_build_object(name, jsonb_build_array(shape)));
+		IF item -> 'constraints' <> '[]' THEN
+			own.constraints := own.constraints || jsonb_build_object(name,
+				coalesce(own.constraints -> name, '{}') || jsonb_build_object(shape, item -> 'constraints'));
+		END IF;
 		IF (item ->> 'protected')::boolean THEN
 			own.protected := own.protected || name;
 		END IF;
@@ -342,12 +498,15 @@ BEGIN
 			JOIN repo.node_type t ON t.name = s.name ORDER BY s.n LOOP
 		above.properties := above.properties
 			- ARRAY (SELECT k FROM jsonb_object_keys(result.properties) k WHERE k <> '*');
+		above.constraints := above.constraints
+			- ARRAY (SELECT k FROM jsonb_object_keys(result.properties) k WHERE k <> '*');
 		above.children := above.children
 			- ARRAY (SELECT k FROM jsonb_object_keys(result.children) k WHERE k <> '*');
 		result := repo.definition_union(result, above);
 	END LOOP;
 	UPDATE repo.node_type t SET ancestors = result.ancestors, orderable = result.orderable,
-		properties = result.properties, mandatory = result.mandatory, protected = result.protected,
+		properties = result.properties, constraints = result.constraints, mandatory = result.mandatory,
+		protected = result.protected,
 		created = result.created, children = result.children, child_types = result.child_types,
 		mandatory_children = result.mandatory_children, protected_children = result.protected_children,
 		created_children = result.created_children
@@ -357,6 +516,18 @@ END $$;
 CREATE FUNCTION repo.node_type_fail(type text, reason text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	RAISE EXCEPTION 'node type "%": %', type, reason USING ERRCODE = 'invalid_parameter_value';
+END $$;
+
+-- That a constraint is one: it is tried on a value.
+CREATE FUNCTION repo.constraint_check(type text, tag text, wanted text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	IF tag IN ('l', 'd', 'dec', 'date') AND wanted !~ '^[[(][^,]*,[^,]*[])]$' THEN
+		PERFORM repo.node_type_fail(type, format('not a range: "%s"', wanted));
+	END IF;
+	PERFORM repo.constraint_holds(tag, CASE tag WHEN 'date' THEN '2000-01-01T00:00:00.000Z' ELSE '0' END, wanted);
+EXCEPTION WHEN invalid_regular_expression OR data_exception THEN
+	PERFORM repo.node_type_fail(type, format('not a constraint: "%s"', wanted));
 END $$;
 
 -- One item of a declaration, as far as it can be judged alone.
@@ -377,6 +548,15 @@ BEGIN
 	ELSIF NOT child AND item ->> 'type' NOT IN ('*', 's', 'bin', 'l', 'd', 'dec', 'date', 'b', 'name', 'path',
 			'ref', 'weak', 'uri') THEN
 		PERFORM repo.node_type_fail(type, format('unknown type of property "%s"', name));
+	ELSIF NOT child AND item ->> 'type' IN ('*', 'bin', 'ref', 'weak') AND item -> 'constraints' <> '[]' THEN
+		PERFORM repo.node_type_fail(type, format('values of property "%s" cannot be constrained', name));
+	END IF;
+	IF NOT child THEN
+		PERFORM CASE WHEN (item ->> 'auto')::boolean AND name <> 'jcr:primaryType'
+			THEN repo.created_value(type, item) WHEN item -> 'default' <> '[]' THEN
+			repo.default_value(item ->> 'type', item -> 'default', (item ->> 'multiple')::boolean) END;
+		PERFORM repo.constraint_check(type, item ->> 'type', c)
+			FROM jsonb_array_elements_text(item -> 'constraints') c;
 	END IF;
 END $$;
 
@@ -399,6 +579,12 @@ BEGIN
 		PERFORM repo.node_type_item_check(type, item, true);
 	END LOOP;
 END $$;
+
+-- A JSON list of names.
+CREATE FUNCTION repo.names_qualify(names jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
+	SELECT coalesce(jsonb_agg(repo.name_qualify(name) ORDER BY n), '[]')
+		FROM jsonb_array_elements_text(names) WITH ORDINALITY e (name, n);
+$$;
 
 -- What a declaration says about other types, when all of them are there and worked out.
 CREATE FUNCTION repo.node_type_references_check(t repo.node_type) RETURNS void LANGUAGE plpgsql STABLE AS $$
@@ -432,6 +618,18 @@ BEGIN
 	END IF;
 END $$;
 
+-- A declaration with its names in their qualified form.
+CREATE FUNCTION repo.node_type_qualify(declared jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
+	SELECT CASE WHEN strpos(declared::text, '"{') = 0 THEN declared ELSE declared || jsonb_build_object(
+		'name', repo.name_qualify(declared ->> 'name'),
+		'supers', repo.names_qualify(declared -> 'supers'),
+		'properties', (SELECT coalesce(jsonb_agg(i || jsonb_build_object('name', repo.name_qualify(i ->> 'name'))),
+			'[]') FROM jsonb_array_elements(declared -> 'properties') i),
+		'children', (SELECT coalesce(jsonb_agg(i || jsonb_build_object('name', repo.name_qualify(i ->> 'name'),
+				'required', repo.names_qualify(i -> 'required'), 'default', repo.name_qualify(i ->> 'default'))),
+			'[]') FROM jsonb_array_elements(declared -> 'children') i)) END;
+$$;
+
 -- Works out types in an order in which the ones above come first.
 CREATE FUNCTION repo.node_types_build(types text[]) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -464,7 +662,7 @@ END $$;
 -- Registers types, which may name each other; those that changed come back. A declaration:
 --   {"name", "supers": [...], "abstract", "mixin", "orderable", "primary_item",
 --    "properties": [{"name", "type": tag or "*", "multiple", "mandatory", "auto", "protected",
---      "default": [texts], "opv"}],
+--      "default": [texts], "constraints": [texts], "opv"}],
 --    "children": [{"name", "required": [types], "default": type or null, "mandatory", "auto",
 --      "protected", "opv"}]}
 -- Refused if a node that is there would not be as its types want it.
@@ -479,6 +677,8 @@ DECLARE
 	affected text[];
 	missing  text;
 BEGIN
+	declared := (SELECT coalesce(jsonb_agg(repo.node_type_qualify(d) ORDER BY n), '[]')
+		FROM jsonb_array_elements(declared) WITH ORDINALITY e (d, n));
 	FOR one IN SELECT jsonb_array_elements(declared) LOOP
 		SELECT * INTO old FROM repo.node_type t WHERE t.name = one ->> 'name';
 		IF old.declared = one THEN
@@ -503,7 +703,7 @@ BEGIN
 	END IF;
 	FOR one IN SELECT d FROM jsonb_array_elements(declared) d WHERE d ->> 'name' = ANY (changed) LOOP
 		INSERT INTO repo.node_type VALUES (one ->> 'name', one, builtin, (one ->> 'abstract')::boolean,
-				(one ->> 'mixin')::boolean, '{}', false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+				(one ->> 'mixin')::boolean, '{}', false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
 			ON CONFLICT (name) DO UPDATE SET declared = excluded.declared, abstract = excluded.abstract,
 				mixin = excluded.mixin;
 	END LOOP;
@@ -528,12 +728,15 @@ END $$;
 -- Short forms of declarations, for the list below.
 CREATE FUNCTION pg_temp.p(name text, type text, flags text DEFAULT '') RETURNS jsonb LANGUAGE sql AS $$
 	SELECT jsonb_build_object('name', name, 'type', type, 'multiple', flags ~ 'L', 'mandatory', flags ~ 'M',
-		'auto', flags ~ 'A', 'protected', flags ~ 'P', 'default', '[]'::jsonb, 'opv', 'COPY');
+		'auto', flags ~ 'A', 'protected', flags ~ 'P', 'default', '[]'::jsonb, 'constraints', '[]'::jsonb,
+		'opv', CASE WHEN flags ~ 'C' THEN 'COMPUTE' WHEN flags ~ 'I' THEN 'INITIALIZE' WHEN flags ~ 'G' THEN 'IGNORE'
+			ELSE 'COPY' END);
 $$;
 CREATE FUNCTION pg_temp.k(name text, required text, child text DEFAULT NULL, flags text DEFAULT '')
 RETURNS jsonb LANGUAGE sql AS $$
 	SELECT jsonb_build_object('name', name, 'required', jsonb_build_array(required), 'default', child,
-		'mandatory', flags ~ 'M', 'auto', flags ~ 'A', 'protected', flags ~ 'P', 'opv', 'COPY');
+		'mandatory', flags ~ 'M', 'auto', flags ~ 'A', 'protected', flags ~ 'P',
+		'opv', CASE WHEN flags ~ 'V' THEN 'VERSION' WHEN flags ~ 'G' THEN 'IGNORE' ELSE 'COPY' END);
 $$;
 -- flags: A abstract, X mixin, O orderable.
 CREATE FUNCTION pg_temp.t(name text, supers text[], flags text, properties jsonb, children jsonb,
@@ -546,14 +749,14 @@ CREATE FUNCTION pg_temp.l(VARIADIC items jsonb[]) RETURNS jsonb LANGUAGE sql AS 
 $$;
 
 SELECT repo.node_types_register(pg_temp.l(
-	pg_temp.t('nt:base', '{}', 'A', pg_temp.l(pg_temp.p('jcr:primaryType', 'name', 'MAP'),
-		pg_temp.p('jcr:mixinTypes', 'name', 'LP')), '[]'),
+	pg_temp.t('nt:base', '{}', 'A', pg_temp.l(pg_temp.p('jcr:primaryType', 'name', 'MAPC'),
+		pg_temp.p('jcr:mixinTypes', 'name', 'LPC')), '[]'),
 	pg_temp.t('rep:root', '{}', 'O', pg_temp.l(pg_temp.p('*', '*'), pg_temp.p('*', '*', 'L')),
-		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Folder'))),
+		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Folder', 'V'))),
 	pg_temp.t('nt:unstructured', '{}', 'O', pg_temp.l(pg_temp.p('*', '*'), pg_temp.p('*', '*', 'L')),
-		pg_temp.l(pg_temp.k('*', 'nt:base', 'nt:unstructured'))),
+		pg_temp.l(pg_temp.k('*', 'nt:base', 'nt:unstructured', 'V'))),
 	pg_temp.t('nt:hierarchyNode', '{mix:created}', 'A', '[]', '[]'),
-	pg_temp.t('nt:folder', '{nt:hierarchyNode}', '', '[]', pg_temp.l(pg_temp.k('*', 'nt:hierarchyNode'))),
+	pg_temp.t('nt:folder', '{nt:hierarchyNode}', '', '[]', pg_temp.l(pg_temp.k('*', 'nt:hierarchyNode', NULL, 'V'))),
 	pg_temp.t('nt:file', '{nt:hierarchyNode}', '', '[]',
 		pg_temp.l(pg_temp.k('jcr:content', 'nt:base', NULL, 'M')), 'jcr:content'),
 	pg_temp.t('nt:resource', '{mix:mimeType,mix:lastModified,mix:referenceable}', '',
@@ -561,14 +764,14 @@ SELECT repo.node_types_register(pg_temp.l(
 	pg_temp.t('oak:Resource', '{mix:mimeType,mix:lastModified}', '',
 		pg_temp.l(pg_temp.p('jcr:data', 'bin', 'M')), '[]', 'jcr:data'),
 	pg_temp.t('sling:Folder', '{nt:folder}', '', pg_temp.l(pg_temp.p('*', '*', 'L'), pg_temp.p('*', '*')),
-		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Folder'))),
+		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Folder', 'V'))),
 	pg_temp.t('sling:OrderedFolder', '{sling:Folder}', 'O', '[]', '[]'),
 	pg_temp.t('sling:MappingSpec', '{}', 'X', pg_temp.l(pg_temp.p('sling:match', 's'),
 		pg_temp.p('sling:internalRedirect', 's'), pg_temp.p('sling:internalRedirect', 's', 'L'),
 		pg_temp.p('sling:redirect', 's'), pg_temp.p('sling:status', 'l')), '[]'),
 	pg_temp.t('sling:Mapping', '{sling:MappingSpec,sling:Resource,nt:hierarchyNode}', 'O',
 		pg_temp.l(pg_temp.p('*', '*', 'L'), pg_temp.p('*', '*')),
-		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Mapping'))),
+		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Mapping', 'V'))),
 	pg_temp.t('mix:created', '{}', 'X', pg_temp.l(pg_temp.p('jcr:created', 'date', 'AP'),
 		pg_temp.p('jcr:createdBy', 's', 'AP')), '[]'),
 	pg_temp.t('mix:lastModified', '{}', 'X', pg_temp.l(pg_temp.p('jcr:lastModified', 'date', 'A'),
@@ -578,14 +781,14 @@ SELECT repo.node_types_register(pg_temp.l(
 	pg_temp.t('mix:mimeType', '{}', 'X', pg_temp.l(pg_temp.p('jcr:mimeType', 's'),
 		pg_temp.p('jcr:encoding', 's')), '[]'),
 	pg_temp.t('mix:language', '{}', 'X', pg_temp.l(pg_temp.p('jcr:language', 's')), '[]'),
-	pg_temp.t('mix:referenceable', '{}', 'X', pg_temp.l(pg_temp.p('jcr:uuid', 's', 'MAP')), '[]'),
+	pg_temp.t('mix:referenceable', '{}', 'X', pg_temp.l(pg_temp.p('jcr:uuid', 's', 'MAPI')), '[]'),
 	pg_temp.t('mix:simpleVersionable', '{}', 'X', pg_temp.l(
-		pg_temp.p('jcr:isCheckedOut', 'b', 'MAP') || '{"default": ["true"]}'), '[]'),
+		pg_temp.p('jcr:isCheckedOut', 'b', 'MAPG') || '{"default": ["true"]}'), '[]'),
 	pg_temp.t('mix:versionable', '{mix:simpleVersionable,mix:referenceable}', 'X', '[]', '[]'),
-	pg_temp.t('mix:lockable', '{}', 'X', pg_temp.l(pg_temp.p('jcr:lockOwner', 's', 'P'),
-		pg_temp.p('jcr:lockIsDeep', 'b', 'P')), '[]'),
+	pg_temp.t('mix:lockable', '{}', 'X', pg_temp.l(pg_temp.p('jcr:lockOwner', 's', 'PG'),
+		pg_temp.p('jcr:lockIsDeep', 'b', 'PG')), '[]'),
 	pg_temp.t('rep:AccessControllable', '{}', 'X', '[]',
-		pg_temp.l(pg_temp.k('rep:policy', 'nt:base', NULL, 'P'))),
+		pg_temp.l(pg_temp.k('rep:policy', 'nt:base', NULL, 'PG'))),
 	pg_temp.t('sling:Resource', '{}', 'X', pg_temp.l(pg_temp.p('sling:resourceType', 's')), '[]'),
 	pg_temp.t('sling:ResourceSuperType', '{}', 'X',
 		pg_temp.l(pg_temp.p('sling:resourceSuperType', 's')), '[]'),

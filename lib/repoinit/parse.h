@@ -58,6 +58,7 @@ bool parse_property_lines(struct parser *p, struct repoinit_property **ret);    
 bool parse_namespace(struct parser *p, struct repoinit_statement *s);           /* registry.c */
 bool parse_privilege(struct parser *p, struct repoinit_statement *s);           /* registry.c */
 bool parse_abstract_privilege(struct parser *p, struct repoinit_statement *s);  /* registry.c */
+bool parse_node_types(struct parser *p, struct repoinit_statement *s);          /* node_type.c */
 
 #define PARSE_NAMES    (1u << TOKEN_WORD | 1u << TOKEN_QUOTED)
 #define PARSE_PREFIXED (PARSE_NAMES | 1u << TOKEN_NAME) /* types, privileges, principals */

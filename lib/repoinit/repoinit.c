@@ -53,7 +53,7 @@ static const struct form {
 	{ { "add" }, REPOINIT_ADD_MEMBERS, parse_membership, NULL },
 	{ { "remove" }, REPOINIT_REMOVE_MEMBERS, parse_membership, NULL },
 	{ { "register", "namespace" }, REPOINIT_REGISTER_NAMESPACE, parse_namespace, NULL },
-	{ { "register", "nodetypes" }, 0, NULL, "definitions of node types are not checked" },
+	{ { "register", "nodetypes" }, REPOINIT_REGISTER_NODE_TYPES, parse_node_types, NULL },
 	{ { "register", "abstract", "privilege" },
 	  REPOINIT_REGISTER_PRIVILEGE,
 	  parse_abstract_privilege,

@@ -79,6 +79,35 @@ struct repoinit_property {
 
 enum repoinit_principal { REPOINIT_USER, REPOINIT_SERVICE, REPOINIT_GROUP };
 
+/* A definition of a property or child in a node type (JCR 2.0 sections 3.7.2 to 3.7.4). */
+struct repoinit_item {
+	struct repoinit_item *next;
+	struct repoinit_at    at;
+	struct bw_str         name; /* "*": of those without a definition of their own */
+	bool                  child;
+	const char           *type;     /* a property's: its tag, "*": any */
+	struct repoinit_word *required; /* a child's types; NULL: any */
+	struct repoinit_word *defaults; /* values; of a child one type */
+	struct repoinit_word *constraints;
+	bool                  mandatory, auto_created, is_protected, multiple;
+	const char           *on_version; /* "COPY" unless stated */
+};
+
+struct repoinit_node_type {
+	struct repoinit_node_type *next;
+	struct repoinit_at         at;
+	struct bw_str              name;
+	struct repoinit_word      *supers;
+	bool                       mixin, abstract, orderable;
+	struct bw_str              primary_item; /* absent: none */
+	struct repoinit_item      *items;
+};
+
+struct repoinit_prefix { /* a namespace that a block of node types brings along */
+	struct repoinit_prefix *next;
+	struct repoinit_word   *prefix, *uri;
+};
+
 enum repoinit_kind {
 	REPOINIT_CREATE_PATH,
 	REPOINIT_ENSURE_NODES,
@@ -98,6 +127,7 @@ enum repoinit_kind {
 	REPOINIT_ADD_MIXIN,
 	REPOINIT_REMOVE_MIXIN,
 	REPOINIT_REGISTER_NAMESPACE,
+	REPOINIT_REGISTER_NODE_TYPES,
 	REPOINIT_REGISTER_PRIVILEGE,
 };
 
@@ -140,6 +170,10 @@ struct repoinit_statement {
 		struct {
 			struct repoinit_word *prefix, *uri;
 		} name_space;
+		struct {
+			struct repoinit_prefix    *prefixes;
+			struct repoinit_node_type *types;
+		} node_types;
 		struct {
 			struct repoinit_word *name, *parts; /* parts may be NULL */
 			bool                  abstract;

@@ -48,8 +48,8 @@ static size_t utf8_size(const unsigned char *p, size_t n)
 	return size;
 }
 
-/* Over the character at s->p, which is known to be whole. */
-static void step(struct scanner *s)
+/* Characters are known to be whole. */
+void scan_step(struct scanner *s)
 {
 	if (*s->p == '\n') {
 		s->at.line++;
@@ -71,7 +71,7 @@ bool scan_init(struct scanner *s, const char *text, size_t n, struct repoinit_er
 			return scan_fail(ret_error, s->at, "a NUL octet");
 		if (utf8_size((const unsigned char *)s->p, (size_t)(s->end - s->p)) == 0)
 			return scan_fail(ret_error, s->at, "not UTF-8");
-		step(s);
+		scan_step(s);
 	}
 	*s = (struct scanner){ text, text + n, { 1, 1 } };
 	return true;
@@ -125,15 +125,15 @@ static bool is_keyword(const char *p, size_t n)
 
 static bool scan_quoted(struct scanner *s, struct token *t, struct repoinit_error *ret_error)
 {
-	step(s);
+	scan_step(s);
 	while (s->p < s->end && *s->p != '"') {
 		if (*s->p == '\\' && s->p + 1 < s->end && (s->p[1] == '"' || s->p[1] == '\\'))
-			step(s);
-		step(s);
+			scan_step(s);
+		scan_step(s);
 	}
 	if (s->p == s->end)
 		return scan_fail(ret_error, t->at, "quoted text without an end");
-	step(s);
+	scan_step(s);
 	t->kind = TOKEN_QUOTED;
 	t->n = (size_t)(s->p - t->p);
 	return true;
@@ -164,10 +164,10 @@ static bool scan_word(struct scanner *s, struct token *t, struct repoinit_error 
 bool scan_next(struct scanner *s, struct token *ret_token, struct repoinit_error *ret_error)
 {
 	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\r'))
-		step(s);
+		scan_step(s);
 	if (s->p < s->end && *s->p == '#')
 		while (s->p < s->end && *s->p != '\n')
-			step(s);
+			scan_step(s);
 	*ret_token = (struct token){ TOKEN_END, s->p, 0, s->at };
 	if (s->p == s->end)
 		return true;
@@ -177,7 +177,7 @@ bool scan_next(struct scanner *s, struct token *ret_token, struct repoinit_error
 		return scan_word(s, ret_token, ret_error);
 	ret_token->kind = *s->p == '\n' ? TOKEN_NEWLINE : TOKEN_PUNCT;
 	ret_token->n = 1;
-	step(s);
+	scan_step(s);
 	return true;
 }
 

@@ -30,6 +30,8 @@ struct scanner {
 
 /* Starts at the first octet. False, with *ret_error, if the text is not UTF-8 or holds a NUL. */
 bool scan_init(struct scanner *s, const char *text, size_t n, struct repoinit_error *ret_error);
+/* Over the character at s->p, of which there is one. */
+void scan_step(struct scanner *s);
 /* The next word. False, with *ret_error, where no word can begin. */
 bool scan_next(struct scanner *s, struct token *ret_token, struct repoinit_error *ret_error);
 /* The word's meaning: a quoted text without its quotes and escapes, anything else as it stands. */

@@ -48,6 +48,25 @@ static void check_acl(const struct repoinit_statement *s)
 	}
 }
 
+static void check_node_types(const struct repoinit_statement *s)
+{
+	for (const struct repoinit_prefix *p = s->node_types.prefixes; p != NULL; p = p->next) {
+		check_words(p->prefix);
+		check_words(p->uri);
+	}
+	for (const struct repoinit_node_type *t = s->node_types.types; t != NULL; t = t->next) {
+		check_words(t->supers);
+		for (const struct repoinit_item *i = t->items; i != NULL; i = i->next) {
+			if (strlen(i->name.p) != i->name.n || i->type == NULL ||
+			    i->on_version == NULL)
+				abort();
+			check_words(i->required);
+			check_words(i->defaults);
+			check_words(i->constraints);
+		}
+	}
+}
+
 static void check_statement(const struct repoinit_statement *s)
 {
 	switch (s->kind) {
@@ -94,6 +113,9 @@ static void check_statement(const struct repoinit_statement *s)
 	case REPOINIT_REGISTER_NAMESPACE:
 		check_words(s->name_space.prefix);
 		check_words(s->name_space.uri);
+		break;
+	case REPOINIT_REGISTER_NODE_TYPES:
+		check_node_types(s);
 		break;
 	case REPOINIT_REGISTER_PRIVILEGE:
 		check_words(s->privilege.name);

@@ -55,7 +55,8 @@ static const char state_sql[] =
 	"  WHERE prefix NOT IN ('jcr', 'nt', 'mix', 'xml', 'rep', 'oak', 'sling') "
 	"UNION ALL SELECT 5, CASE WHEN abstract THEN 'abstract ' ELSE '' END || 'privilege ' || "
 	"name"
-	"  || ' = ' || array_to_string(leaves, ',') FROM repo.privilege) s";
+	"  || ' = ' || array_to_string(leaves, ',') FROM repo.privilege "
+	"UNION ALL SELECT 6, 'type ' || name FROM repo.node_type WHERE NOT builtin) s";
 
 /* Verifiers, versions and times too: equal texts mean that nothing at all was written. */
 static const char trace_sql[] =

@@ -113,6 +113,42 @@ static void put_two(struct buf *out, const char *what, const struct repoinit_wor
 	put_words(out, b, "");
 }
 
+static void put_item(struct buf *out, const struct repoinit_item *i)
+{
+	buf_printf(out, " %s %s (", i->child ? "+" : "-", i->name.p);
+	if (i->child)
+		put_words(out, i->required, "");
+	else
+		buf_printf(out, "%s", i->type);
+	buf_printf(out, ")%s", i->defaults ? " = " : "");
+	put_words(out, i->defaults, i->child ? "" : "'");
+	buf_printf(out, "%s%s%s%s", i->mandatory ? " mandatory" : "",
+	           i->auto_created ? " autocreated" : "", i->is_protected ? " protected" : "",
+	           i->multiple ? " multiple" : "");
+	if (strcmp(i->on_version, "COPY") != 0)
+		buf_printf(out, " %s", i->on_version);
+	if (i->constraints != NULL)
+		buf_printf(out, " < ");
+	put_words(out, i->constraints, "'");
+}
+
+static void put_node_types(struct buf *out, const struct repoinit_statement *s)
+{
+	buf_printf(out, "types");
+	for (const struct repoinit_prefix *p = s->node_types.prefixes; p != NULL; p = p->next)
+		buf_printf(out, " <%s=%s>", p->prefix->text.p, p->uri->text.p);
+	for (const struct repoinit_node_type *t = s->node_types.types; t != NULL; t = t->next) {
+		buf_printf(out, " [%s]%s", t->name.p, t->supers ? " > " : "");
+		put_words(out, t->supers, "");
+		buf_printf(out, "%s%s%s%s%s", t->orderable ? " orderable" : "",
+		           t->mixin ? " mixin" : "", t->abstract ? " abstract" : "",
+		           t->primary_item.p ? " primaryitem " : "",
+		           t->primary_item.p ? t->primary_item.p : "");
+		for (const struct repoinit_item *i = t->items; i != NULL; i = i->next)
+			put_item(out, i);
+	}
+}
+
 static void put_statement(struct buf *out, const struct repoinit_statement *s)
 {
 	switch (s->kind) {
@@ -153,6 +189,9 @@ static void put_statement(struct buf *out, const struct repoinit_statement *s)
 		break;
 	case REPOINIT_REGISTER_NAMESPACE:
 		put_two(out, "namespace", s->name_space.prefix, "is", s->name_space.uri);
+		break;
+	case REPOINIT_REGISTER_NODE_TYPES:
+		put_node_types(out, s);
 		break;
 	case REPOINIT_REGISTER_PRIVILEGE:
 		put_two(out, s->privilege.abstract ? "abstract privilege" : "privilege",
