@@ -235,6 +235,32 @@ static void keep_footprint(const char *folder, const char *name, struct speaker 
 	json_decref(answer);
 }
 
+/* The same for the bundles of the settings; of one that does not run, what was kept before. */
+static void keep_remembered(const char *folder, struct speaker *gateway)
+{
+	json_t *lines = NULL, *answer, *now;
+	char   *old = store_remembered(folder), *text;
+	json_t *all = old != NULL ? json_loads(old, 0, NULL) : NULL;
+
+	answer = speak_ask(gateway, json_pack("{s:s}", "verb", "bundle.remember"), &lines);
+	now = json_object_get(json_array_get(lines, 0), "answer");
+	if (!json_is_object(all)) {
+		json_decref(all);
+		all = json_object();
+	}
+	if (json_is_object(now) && json_object_size(now) > 0) {
+		json_object_update(all, now);
+		text = json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS);
+		if (text != NULL && !store_set_remembered(folder, text, strlen(text)))
+			complain_errno("%s/settings.json", folder);
+		free(text);
+	}
+	json_decref(all);
+	json_decref(lines);
+	json_decref(answer);
+	free(old);
+}
+
 /* The store has it. A gateway that does not answer will start with what the store says. One that has
  * dropped the change (it does not wait for ever) goes on with the old one, and so does the store. */
 static bool publish(struct work *w, struct speaker *gateway, const struct store *before)
@@ -261,8 +287,10 @@ static bool publish(struct work *w, struct speaker *gateway, const struct store 
 /* What is not needed any more, and what will be when it does not run. */
 static void clean_up(const struct work *w, struct speaker *gateway)
 {
-	if (w->path != NULL && gateway->fd >= 0)
+	if (w->path != NULL && gateway->fd >= 0) {
 		keep_footprint(w->folder, w->name, gateway);
+		keep_remembered(w->folder, gateway);
+	}
 	if (w->old_path != NULL)
 		unlink(w->old_path);
 	if (w->action == CHANGE_UNINSTALL) {
@@ -456,6 +484,8 @@ bool change_keep_footprints(const struct instance *instance)
 	for (size_t i = 0; done && i < w.store.n_bundles; i++)
 		if (!w.store.bundles[i].stopped)
 			keep_footprint(w.folder, w.store.bundles[i].name, &gateway);
+	if (done)
+		keep_remembered(w.folder, &gateway);
 	speak_close(&gateway);
 	close_store(&w);
 	return done;

@@ -452,10 +452,13 @@ static void on_up(struct parent *p, uint32_t worker, const char *words, size_t n
 
 static void on_news(void *arg, uint32_t worker, const char *words, size_t n)
 {
-	static const char up[] = "up";
+	static const char up[] = "up", runs[] = "runs";
+	struct parent    *p = arg;
 
 	if (n >= sizeof(up) && strcmp(words, up) == 0)
-		on_up(arg, worker, words + sizeof(up), n - sizeof(up));
+		on_up(p, worker, words + sizeof(up), n - sizeof(up));
+	else if (n > sizeof(runs) && strcmp(words, runs) == 0)
+		inventory_remember(changes_inventory(p->changes), words + sizeof(runs));
 }
 
 static void parent_init(struct parent *p)

@@ -9,6 +9,8 @@
 #include "generations.h"
 #include "library.h"
 #include "mark.h"
+#include "remember.h"
+#include "whiteboard/dispatch.h"
 #include "whiteboard/registry.h"
 
 #include <base/buf.h>
@@ -18,9 +20,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static struct bundle_entry *entries, **last_entry = &entries;
-static uint32_t             last_id;
-static struct registry     *registry;
+static struct bundle_entry      *entries, **last_entry = &entries;
+static uint32_t                  last_id;
+static struct registry          *registry;
+static const struct bundle_list *told; /* while bundles are loaded */
 
 /* ---- names ---- */
 
@@ -61,6 +64,15 @@ void entries_to_end(struct bundle_entry *e)
 	last_entry = &e->next;
 }
 
+void entries_tell_doubt(void)
+{
+	const struct bundle_entry *e = entries;
+
+	while (e && (!e->current || !e->current->doubtful))
+		e = e->next;
+	dispatch_doubt(e ? e->current : NULL);
+}
+
 struct registry *bundles_registry(void)
 {
 	return registry;
@@ -92,27 +104,54 @@ static const struct bundle_row *find_row(const struct bundle_list *installed, co
 	return NULL;
 }
 
-/* It is listed as refused, under its name if that is known and free, else under its file's. */
-static void refuse(struct bw_bundle *b, const char *reason)
+/* A name that is free. */
+static bool take_name(struct bw_bundle *b, const char *name)
 {
-	struct bundle_entry *e;
-	char                *copy = xstrdup(reason);
+	struct bundle_entry *e = entries_get(name);
+
+	if (e->current)
+		return false;
+	generation_belongs(b, e);
+	e->current = b;
+	return true;
+}
+
+static void reject(struct bw_bundle *b, const char *reason)
+{
+	char *copy = xstrdup(reason);
 
 	log_error(0, "bundle %s is refused: it %s", b->file, reason);
 	free(b->failure); /* which may be the reason */
 	b->failure = copy;
 	b->state = BUNDLE_REFUSED;
+	b->life = LIFE_SERVING;
 	if (b->uses == 0)
 		library_close(b);
-	if (b->name)
-		return;
-	e = entries_get(b->file);
-	if (e->current) { /* the settings name the file twice */
+}
+
+/* It is listed as refused, under its name if that is known and free, else under its file's, and what it
+ * registered when it last ran answers 503. */
+static void refuse(struct bw_bundle *b, const char *reason)
+{
+	char *name = NULL, *footprint = NULL;
+	bool  known;
+
+	reject(b, reason);
+	known = remember_find(told, b->file, b->name, &name, &footprint);
+	if (b->name || (known && take_name(b, name)) || take_name(b, b->file))
+		b->doubtful = !known || !footprint_register(registry, b, footprint);
+	else /* the settings name the file twice */
 		generation_leave(b);
-		return;
-	}
-	generation_belongs(b, e);
-	e->current = b;
+	free(name);
+	free(footprint);
+}
+
+/* Its name is another's, which serves. */
+static void refuse_second(struct bw_bundle *b)
+{
+	reject(b, "has the symbolic name of another bundle");
+	if (!take_name(b, b->file))
+		generation_leave(b);
 }
 
 static void start(struct bw_bundle *b)
@@ -148,7 +187,7 @@ static void load_file(const char *file, const struct bundle_list *installed)
 	}
 	e = entries_get(b->descriptor->symbolic_name);
 	if (e->current) {
-		refuse(b, "has the symbolic name of another bundle");
+		refuse_second(b);
 		return;
 	}
 	generation_belongs(b, e);
@@ -165,13 +204,16 @@ static void stand_in_row(struct bundle_entry *e, const struct bundle_row *row,
                          enum bundle_state state, const char *reason)
 {
 	struct bw_bundle *b = generation_new(e, row->generation, NULL);
+	bool              known;
 
 	e->current = b;
 	b->state = state;
 	b->failure = reason ? xstrdup(reason) : NULL;
 	b->life = LIFE_SERVING;
-	if (row->footprint && !footprint_register(registry, b, row->footprint))
+	known = row->footprint && footprint_register(registry, b, row->footprint);
+	if (row->footprint && !known)
 		log_error(0, "bundle %s: its footprint cannot be read", row->name);
+	b->doubtful = !known && state == BUNDLE_REFUSED;
 }
 
 /* As it was installed: all of it, or nothing. */
@@ -204,11 +246,14 @@ void bundles_init(struct registry *r, struct shared_worker *me, uint64_t drain_m
 
 void bundles_load(const struct conf_list *files, const struct bundle_list *installed)
 {
+	told = installed;
 	for (size_t i = 0; i < files->n; i++)
 		load_file(files->items[i], installed);
 	for (size_t i = 0; installed && i < installed->n; i++)
 		if (installed->rows[i].generation != 0)
 			load_row(&installed->rows[i]);
+	told = NULL;
+	entries_tell_doubt();
 }
 
 /* ---- the end ---- */
@@ -232,6 +277,7 @@ void bundles_done(void)
 {
 	bundles_stop();
 	generations_done();
+	dispatch_doubt(NULL);
 	while (entries) {
 		struct bundle_entry *e = entries;
 
@@ -287,6 +333,23 @@ static json_t *describe(const struct bundle_entry *e)
 	                 "generation", (json_int_t)b->generation, "state", state_text(b), "reason",
 	                 text(b->failure), "file", text(active ? b->file : NULL), "services",
 	                 services, "mapped", (json_int_t)generation_count_mapped(e));
+}
+
+void bundles_remember(struct buf *json)
+{
+	json_t *all = json_object();
+	char   *dump;
+
+	for (const struct bundle_entry *e = entries; e; e = e->next)
+		if (e->current && e->current->generation == 0 && !e->builtin &&
+		    e->current->state == BUNDLE_ACTIVE)
+			remember_put(all, registry, e->current);
+	dump = json_dumps(all, JSON_COMPACT);
+	if (!dump)
+		fatalx("out of memory");
+	buf_append(json, dump, strlen(dump));
+	free(dump);
+	json_decref(all);
 }
 
 void bundles_put_refused(struct buf *words)

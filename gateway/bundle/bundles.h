@@ -50,6 +50,8 @@ void bundles_drop(uint64_t generation);
 /* The parent says that the bundle of that name is of no use: stand-ins take its place, and `why` is its
  * reason. BW_OK also if there is no such bundle, or it is stopped; otherwise as bundles_prepare. */
 int bundles_refuse(const char *name, const char *why, char *reason, size_t n);
+/* Appends what the settings' bundles that run register: remember.h. */
+void bundles_remember(struct buf *json);
 /* Appends those that are refused as triples of words, each with its NUL: name, generation, reason. */
 void bundles_put_refused(struct buf *words);
 
@@ -82,9 +84,11 @@ struct bundle_row {
 	const char       *footprint; /* for the stand-ins, if it does not run; NULL: not known */
 };
 
+#define BUNDLE_MEMORIES 2
 struct bundle_list {
 	const struct bundle_row *rows;
 	size_t                   n;
+	const char *remembered[BUNDLE_MEMORIES]; /* remember.h, the newest first; NULL: none */
 };
 
 /* Where a worker's marks go (shared.h), and how long an old generation may take to drain. me: NULL
@@ -136,6 +140,7 @@ struct bw_bundle {
 	char                              *failure; /* heap; why it is refused; NULL: it is not */
 	bool     running;                       /* start has succeeded, and stop was not called */
 	unsigned uses;                          /* services that exist, and bundle_hold */
+	bool     doubtful;                      /* refused, and nobody knows what it serves */
 	bool     stuck;                         /* dlclose did not unmap it, and never will */
 	uint64_t left_us;                       /* when it began to leave */
 	void (*on_unused)(struct bw_bundle *b); /* uses has become 0 */

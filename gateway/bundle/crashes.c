@@ -195,13 +195,15 @@ struct bundle_list crashes_list(const struct bundle_list *installed)
 			rows[n++] = (struct bundle_row){ .name = c->name,
 				                         .state = BUNDLE_REFUSED,
 				                         .reason = c->reason };
-	return (struct bundle_list){ rows, n };
+	return (struct bundle_list){ rows,
+		                     n,
+		                     { installed->remembered[0], installed->remembered[1] } };
 }
 
 void crashes_list_done(struct bundle_list *list)
 {
 	free((void *)(uintptr_t)list->rows);
-	*list = (struct bundle_list){ NULL, 0 };
+	*list = (struct bundle_list){ .n = 0 };
 }
 
 void crashes_done(void)

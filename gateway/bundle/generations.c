@@ -399,6 +399,7 @@ void bundles_publish(uint64_t generation)
 	registry_exchange(bundles_registry(), old, generation_stop);
 	if (old)
 		generation_leave(old);
+	entries_tell_doubt();
 	bundles_tend(); /* nobody may be in it */
 	log_info(0, "bundle %s, generation %llu: %s", e->name,
 	         (unsigned long long)(b ? b->generation : generation),

@@ -19,6 +19,8 @@ struct bundle_entry *entries_get(const char *name);
 /* It has been installed just now. */
 void             entries_to_end(struct bundle_entry *e);
 struct registry *bundles_registry(void);
+/* To the whiteboard, of which it is to be asked: a bundle is in doubt, or no one is any more. */
+void entries_tell_doubt(void);
 
 /* generations.c */
 /* PREPARED, of that entry; entry NULL: the name is not known yet. */

@@ -253,13 +253,10 @@ static const struct verb {
 	void (*serve)(struct client *cl, json_t *request); /* NULL: workers answer by that name */
 	enum whom whom;
 } verbs[] = {
-	{ "bundle.prepare", prepare, ALL },
-	{ "bundle.publish", publish, ALL },
-	{ "bundle.drop", drop, ALL },
-	{ "bundle.list", list, ALL },
-	{ "bundle.footprint", NULL, ONE },
-	{ "whiteboard", NULL, ALL },
-	{ "route", NULL, ALL },
+	{ "bundle.prepare", prepare, ALL }, { "bundle.publish", publish, ALL },
+	{ "bundle.drop", drop, ALL },       { "bundle.list", list, ALL },
+	{ "bundle.footprint", NULL, ONE },  { "bundle.remember", NULL, ONE },
+	{ "whiteboard", NULL, ALL },        { "route", NULL, ALL },
 };
 
 static void serve(struct client *cl, json_t *request)

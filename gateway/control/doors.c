@@ -26,11 +26,25 @@ static struct {
 	struct loop_timer     limit;
 } doors;
 
+static void tell_memory(void)
+{
+	static const char word[] = "runs";
+	struct buf        words;
+
+	buf_init(&words);
+	buf_append(&words, word, sizeof(word));
+	bundles_remember(&words);
+	buf_append(&words, "", 1);
+	obey_tell((const char *)buf_data(&words), buf_size(&words));
+	buf_done(&words);
+}
+
 static void tell(void)
 {
 	static const char word[] = "up";
 	struct buf        words;
 
+	tell_memory();
 	doors.told = true;
 	loop_timer_unlink(&doors.limit);
 	ask_on_news(NULL);

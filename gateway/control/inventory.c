@@ -74,6 +74,7 @@ void inventory_done(struct inventory *v)
 	for (size_t i = 0; i < INVENTORY_FAILURES; i++)
 		free_failure(&v->failures[i]);
 	free(v->items);
+	free(v->remembered);
 	*v = (struct inventory){ 0 };
 }
 
@@ -179,6 +180,12 @@ struct inventory_item *inventory_untold(const struct inventory *v)
 	return NULL;
 }
 
+void inventory_remember(struct inventory *v, const char *text)
+{
+	free(v->remembered);
+	v->remembered = xstrdup(text);
+}
+
 /* ---- what others see --------------------------------------------------------------------------- */
 
 static enum bundle_state state_of(const struct inventory_item *item)
@@ -204,7 +211,9 @@ struct bundle_list inventory_rows(const struct inventory *v)
 		if (row->state == BUNDLE_ACTIVE)
 			row->file = store_file(v->folder, item->name, item->generation);
 	}
-	return (struct bundle_list){ rows, v->n };
+	return (struct bundle_list){
+		rows, v->n, { v->remembered, v->folder ? store_remembered(v->folder) : NULL }
+	};
 }
 
 void inventory_rows_free(struct bundle_list *l)
@@ -214,6 +223,7 @@ void inventory_rows_free(struct bundle_list *l)
 		free((char *)(uintptr_t)l->rows[i].footprint);
 	}
 	free((struct bundle_row *)(uintptr_t)l->rows);
+	free((char *)(uintptr_t)l->remembered[1]);
 	*l = (struct bundle_list){ 0 };
 }
 

@@ -27,7 +27,8 @@ struct inventory_failure {
 };
 
 struct inventory {
-	const char              *folder; /* of the store, borrowed; NULL: none */
+	const char *folder;     /* of the store, borrowed; NULL: none */
+	char       *remembered; /* bundle/remember.h, as a worker said last; NULL: none did */
 	struct inventory_item   *items;
 	size_t                   n;
 	struct inventory_failure failures[INVENTORY_FAILURES];
@@ -53,6 +54,8 @@ bool inventory_fail_start(struct inventory *v, uint64_t generation, const char *
 /* One that is untold; NULL: none is. */
 struct inventory_item *inventory_untold(const struct inventory *v);
 
+/* What a worker says of the settings' bundles: bundle/remember.h. */
+void inventory_remember(struct inventory *v, const char *text);
 /* For a worker that is forked now; names are borrowed, the rest is freed by inventory_rows_free. */
 struct bundle_list inventory_rows(const struct inventory *v);
 void               inventory_rows_free(struct bundle_list *l);

@@ -106,6 +106,14 @@ static bool footprint(const char *const *words, size_t n, struct buf *out)
 	return false;
 }
 
+static bool remember(const char *const *words, size_t n, struct buf *out)
+{
+	(void)words;
+	(void)n;
+	bundles_remember(out);
+	return true;
+}
+
 /* ---- the public sockets ------------------------------------------------------------------------- */
 
 static bool accept_from(const char *const *words, size_t n, struct buf *out)
@@ -146,15 +154,11 @@ static const struct row {
 	size_t      min_words, max_words; /* without the verb */
 	bool (*serve)(const char *const *words, size_t n, struct buf *out);
 } rows[] = {
-	{ "bundle.prepare", 3, 4, prepare },
-	{ "bundle.publish", 1, 1, publish },
-	{ "bundle.drop", 1, 1, drop },
-	{ "bundle.refuse", 2, 2, refuse },
-	{ "bundle.list", 0, 0, list },
-	{ "bundle.footprint", 1, 1, footprint },
-	{ "accept", 1, 1, accept_from },
-	{ "whiteboard", 0, 0, whiteboard },
-	{ "route", 2, 2, route },
+	{ "bundle.prepare", 3, 4, prepare },   { "bundle.publish", 1, 1, publish },
+	{ "bundle.drop", 1, 1, drop },         { "bundle.refuse", 2, 2, refuse },
+	{ "bundle.list", 0, 0, list },         { "bundle.footprint", 1, 1, footprint },
+	{ "bundle.remember", 0, 0, remember }, { "accept", 1, 1, accept_from },
+	{ "whiteboard", 0, 0, whiteboard },    { "route", 2, 2, route },
 };
 
 static bool serve(const char *const *words, size_t n, struct buf *out)

@@ -202,6 +202,24 @@ int dispatch_serve(struct dispatch *d, struct bw_req *req)
 
 /* ---- the request ---- */
 
+static const struct bw_bundle *doubt;
+
+void dispatch_doubt(const struct bw_bundle *b)
+{
+	doubt = b;
+}
+
+const struct bw_bundle *dispatch_doubtful(const struct snapshot_hit *hit)
+{
+	return hit && hit->pattern->pattern->kind <= PATTERN_ROOT ? NULL : doubt;
+}
+
+static void answer_doubt(struct bw_req *req)
+{
+	response_header(req, "retry-after", BW_STR("5"), true);
+	response_builtin_page(req, 503);
+}
+
 static void release_snapshot(void *arg)
 {
 	snapshot_unref(arg);
@@ -210,10 +228,15 @@ static void release_snapshot(void *arg)
 int dispatch_request(struct bw_req *req)
 {
 	struct snapshot_hit hit;
+	bool                found = snapshot_find(req->snapshot, req->path, &hit);
 	struct dispatch     d;
 	int                 err;
 
-	if (!snapshot_find(req->snapshot, req->path, &hit)) {
+	if (doubt && dispatch_doubtful(found ? &hit : NULL)) {
+		answer_doubt(req);
+		return BW_OK;
+	}
+	if (!found) {
 		fault_not_found(req, req->snapshot);
 		return BW_OK;
 	}

@@ -28,6 +28,12 @@ struct bw_chain {
 /* Answers a request: resolution, listeners, security, filters, servlet, error page. What the servlet or a
  * filter returned, which is answered already. */
 int dispatch_request(struct bw_req *req);
+/* A refused bundle of which nobody knows what it would serve; NULL: there is none. Held by the caller until it
+ * says otherwise. As long as there is one, only what a path takes exactly is answered: whatever else
+ * would do may be there for want of it, and a form would be posted to the wrong servlet. */
+void dispatch_doubt(const struct bw_bundle *b);
+/* That bundle, if it is why a request gets 503. hit: NULL: nothing takes it. */
+const struct bw_bundle *dispatch_doubtful(const struct snapshot_hit *hit);
 /* The dispatch of a servlet for a path inside its context. */
 struct dispatch dispatch_of(const struct snapshot_servlet *servlet, enum bw_dispatcher type,
                             struct bw_str rest);

@@ -366,8 +366,10 @@ static const struct shared_limit *held_before(const struct route *r)
 static bool put_unavailable(const struct route *r)
 {
 	const struct shared_limit *before = held_before(r);
-	const struct bw_bundle    *context;
+	const struct bw_bundle    *context, *doubt = dispatch_doubtful(r->found ? &r->hit : NULL);
 
+	if (doubt)
+		return record_unavailable(r->j, before, doubt);
 	if (before || !r->found)
 		return record_unavailable(r->j, before, NULL);
 	context = r->hit.context->context->reading->bundle;

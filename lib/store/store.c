@@ -270,6 +270,26 @@ bool store_write(const char *folder, const struct store *s, bool durable, char *
 
 /* ---- footprints ------------------------------------------------------------------------------- */
 
+#define SETTINGS "settings.json"
+
+/* Replaces a file unless it is like that. */
+static bool keep(const char *folder, const char *file, const char *text, size_t n)
+{
+	size_t n_old;
+	char  *old = read_text(folder, file, &n_old);
+	bool   done = old != NULL && n_old == n && memcmp(old, text, n) == 0;
+	int    fd;
+
+	free(old);
+	if (done)
+		return true;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	done = fd >= 0 && replace(fd, file, text, n, false);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 char *store_footprint(const char *folder, const char *name)
 {
 	char  *file = xasprintf("%s.footprint", name);
@@ -282,18 +302,21 @@ char *store_footprint(const char *folder, const char *name)
 
 bool store_set_footprint(const char *folder, const char *name, const char *text, size_t n)
 {
-	char *old = store_footprint(folder, name), *file;
-	bool  done = old != NULL && strlen(old) == n && memcmp(old, text, n) == 0;
-	int   fd;
+	char *file = xasprintf("%s.footprint", name);
+	bool  done = keep(folder, file, text, n);
 
-	free(old);
-	if (done)
-		return true;
-	file = xasprintf("%s.footprint", name);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	done = fd >= 0 && replace(fd, file, text, n, false);
-	if (fd >= 0)
-		close(fd);
 	free(file);
 	return done;
+}
+
+char *store_remembered(const char *folder)
+{
+	size_t n;
+
+	return read_text(folder, SETTINGS, &n);
+}
+
+bool store_set_remembered(const char *folder, const char *text, size_t n)
+{
+	return keep(folder, SETTINGS, text, n);
 }

@@ -3,6 +3,8 @@
  *   NAME.GENERATION.so   a bundle as it was given; a generation is used once, so that the dynamic
  *                        linker, which knows files by their names, never mistakes one for another
  *   NAME.footprint       what its workers said it registers, for as long as it does not run
+ *   settings.json        the same of the bundles of the setting `gateway.bundles`, by file: whoever wrote
+ *                        the store last has asked; the gateway reads it (bundle/remember.h)
  *   state.json           which files count, and how; replaced as a whole
  *   lock                 locked by whoever changes the folder
  *
@@ -51,6 +53,10 @@ char *store_footprint(const char *folder, const char *name);
 /* Keeps it, unless it is what is there. A loss costs answers of 503 for what does not run, so it is not
  * worth a wait for the disk. False with errno. */
 bool store_set_footprint(const char *folder, const char *name, const char *text, size_t n);
+
+/* settings.json: owned, NULL: there is none; and its replacement, as above. */
+char *store_remembered(const char *folder);
+bool  store_set_remembered(const char *folder, const char *text, size_t n);
 
 struct store_bundle *store_find(const struct store *s, const char *name); /* NULL: none */
 /* A new one behind the others, with that name and nothing else. Borrowed until the next change. */

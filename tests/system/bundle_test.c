@@ -2,6 +2,7 @@
  * the way. The bundle is tests/support/bundles/generation.c, which answers at /gen with its number. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -421,6 +422,125 @@ Test(bundle, refused_for_an_error_is_started_again_in_all_workers_or_in_none)
 		expect(1, "start", NAME, "is started already");
 		expect(0, "uninstall", NAME, "uninstalled");
 	}
+}
+
+/* ---- bundles of the setting gateway.bundles ---- */
+
+static char              setting_file[] = "/tmp/boardwalk-setting-XXXXXX/gen.so", setting_flag[64];
+static char              setting_environment[128];
+static const char *const setting_variables[] = { "BOARDWALK_GATEWAY_WORKERS=2", setting_environment,
+	                                         NULL };
+static const struct test_instance_options with_setting = { .environment = setting_variables,
+	                                                   .bundle = "test" };
+
+static void make_setting(void)
+{
+	char *slash = strrchr(setting_file, '/');
+
+	*slash = '\0';
+	cr_assert_not_null(mkdtemp(setting_file));
+	cr_assert_eq(chmod(setting_file, 0755), 0);
+	snprintf(setting_flag, sizeof(setting_flag), "%s/flag", setting_file);
+	*slash = '/';
+	snprintf(setting_environment, sizeof(setting_environment), "BOARDWALK_GATEWAY_BUNDLES=%s",
+	         setting_file);
+	generation_read(&generation, TEST_BUNDLES "/generation.so");
+}
+
+static void put_setting(const char *words)
+{
+	unlink(setting_file);
+	if (words != NULL) {
+		generation_write(&generation, words, setting_file);
+		return;
+	}
+	close(open(setting_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+}
+
+static void remove_setting(void)
+{
+	char *slash = strrchr(setting_file, '/');
+
+	unlink(setting_file);
+	rmdir(setting_flag);
+	*slash = '\0';
+	rmdir(setting_file);
+	stop();
+}
+
+static int post(const char *path)
+{
+	struct http_response r;
+	int                  status;
+
+	http_ask_once(instance.port, "POST", path, NULL, &r);
+	status = r.status;
+	http_response_done(&r);
+	return status;
+}
+
+TestSuite(setting, .init = make_setting, .fini = remove_setting);
+
+Test(setting, that_cannot_be_loaded_any_more_answers_503_where_it_was)
+{
+	put_setting("n=1");
+	test_instance_start(&instance, &with_setting);
+	expect_everywhere("/gen", 200, "1");
+	cr_assert_eq(test_instance_end(&instance), 0);
+	put_setting(NULL);
+	cr_assert(test_instance_up(&instance, &with_setting));
+	expect_everywhere("/gen", 503, NULL);
+	cr_expect_eq(post("/gen/form"), 503);
+	expect_everywhere("/test/hello", 200, "Hello World");
+	expect_everywhere("/content/test/hello", 200, "Hello World");
+	expect(0, "list", NULL, "cannot be loaded");
+	expect(0, "update", make("n=2"), "updated " NAME);
+	expect_everywhere("/gen", 200, "2");
+	expect(0, "list", NULL, NAME);
+	cr_expect_null(strstr(said, "refused"), "%s", said);
+}
+
+/* It has never run: whatever is not meant exactly may have been its. */
+Test(setting, that_was_never_loaded_lets_nothing_fall_through)
+{
+	put_setting(NULL);
+	test_instance_start(&instance, &with_setting);
+	cr_expect_eq(post("/gen/form"), 503);
+	cr_expect_eq(post("/content/test/hello"), 503);
+	expect_everywhere("/content/test/hello", 503, NULL);
+	expect_everywhere("/test/hello", 503, NULL);
+	expect_everywhere("/t/slow?ms=1", 200, "slept 1 ms");
+	expect(0, "list", NULL, "refused");
+	cr_assert_eq(test_instance_end(&instance), 0);
+	put_setting("n=1");
+	cr_assert(test_instance_up(&instance, &with_setting));
+	expect_everywhere("/gen", 200, "1");
+	expect_everywhere("/content/test/hello", 200, "Hello World");
+}
+
+Test(setting, whose_start_fails_in_a_successor_is_refused_in_all_workers)
+{
+	char  words[128];
+	pid_t workers[2];
+
+	snprintf(words, sizeof(words), "n=1 start=fail if=%s", setting_flag);
+	put_setting(words);
+	test_instance_start(&instance, &with_setting);
+	expect_everywhere("/gen", 200, "1");
+	cr_assert_eq(mkdir(setting_flag, 0755), 0);
+	cr_assert_eq(test_instance_workers(&instance, workers, 2), 2);
+	kill(workers[1], SIGKILL);
+	wait_for_list("failed to start (-7), 5 times in a row");
+	expect_everywhere("/gen", 503, NULL);
+	expect_everywhere("/content/test/hello", 200, "Hello World");
+	test_instance_workers(&instance, workers, 2);
+	kill(workers[0], SIGKILL); /* one that starts now is told */
+	usleep(100000);
+	wait_for_list("failed to start (-7), 5 times in a row");
+	expect_everywhere("/gen", 503, NULL);
+	expect_everywhere("/content/test/hello", 200, "Hello World");
+	expect(0, "update", make("n=2"), "updated " NAME);
+	expect_everywhere("/gen", 200, "2");
 }
 
 /* ---- whoever dies in the middle ---- */

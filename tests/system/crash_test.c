@@ -94,7 +94,9 @@ static void crash_in_a_row(const char *workers)
 	        workers, (unsigned long long)c->by_status[200], (unsigned long long)c->closed,
 	        CRASHES, (unsigned long long)c->slowest_ms);
 	cr_expect_eq(s.status, 0, "the crashes came to status %#x", (unsigned)s.status);
+#ifndef BOARDWALK_SANITIZED /* there the sanitizer ends the worker, and nobody knows what it served */
 	cr_expect(test_instance_logged(&instance, "crashed while serving t /crash/19"));
+#endif
 	cr_expect_gt(c->by_status[200], 100);
 	cr_expect_eq(c->by_status[503], 0, "%llu 503", (unsigned long long)c->by_status[503]);
 	cr_expect_eq(load_other(c) + c->wrong_bodies + c->malformed + c->refused + c->stuck, 0);

@@ -128,7 +128,7 @@ static void load(const void *arg)
 {
 	char              *file = (char *)arg;
 	struct conf_list   files = { &file, 1 };
-	struct bundle_list none = { NULL, 0 }, list = crashes_list(&none);
+	struct bundle_list none = { .n = 0 }, list = crashes_list(&none);
 
 	bundles_load(&files, &list);
 }
@@ -136,7 +136,7 @@ static void load(const void *arg)
 Test(crashes, a_bundle_of_the_settings_is_refused_after_three)
 {
 	static const char *const words[] = { "n=1 start=crash", "n=1 load=crash" };
-	struct bundle_list       none = { NULL, 0 }, list;
+	struct bundle_list       none = { .n = 0 }, list;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		char *file = xstrdup(file_of(words[i]));

@@ -140,6 +140,18 @@ Test(store, a_state_that_cannot_be_written_leaves_the_old_one)
 	store_done(&t);
 }
 
+Test(store, keeps_what_the_settings_bundles_registered)
+{
+	char *text;
+
+	cr_expect(store_remembered(folder) == NULL);
+	cr_assert(store_set_remembered(folder, "{}", 2));
+	cr_assert(store_set_remembered(folder, "{\"a\":1}", 7));
+	text = store_remembered(folder);
+	cr_expect_str_eq(text, "{\"a\":1}");
+	free(text);
+}
+
 Test(store, keeps_footprints)
 {
 	char *text;

@@ -658,7 +658,7 @@ Test(generations, a_worker_is_told_what_is_installed)
 		                       .footprint = (const char *)buf_data(&footprint) };
 	rows[1] = (struct bundle_row){ .name = "test.other", .generation = 71 };
 	rows[1].file = file_of(&other, "n=other");
-	bundles_load(&none, &(struct bundle_list){ rows, 2 });
+	bundles_load(&none, &(struct bundle_list){ .rows = rows, .n = 2 });
 	cr_assert(eq(int, ask("/c/gen"), 503));
 	cr_assert_str_eq(body_of("/gen"), "other");
 	cr_assert(described("\"state\":\"INSTALLED\",\"reason\":\"crashed in start, 3 times"));
@@ -693,7 +693,7 @@ Test(generations, one_service_that_is_several_things)
 	run(BUNDLE_UNINSTALL, NULL);
 	cr_assert(eq(int, ask("/c/gen"), 404));
 	row.footprint = (const char *)buf_data(&footprint);
-	bundles_load(&none, &(struct bundle_list){ &row, 1 });
+	bundles_load(&none, &(struct bundle_list){ .rows = &row, .n = 1 });
 	cr_assert(eq(int, ask("/c/gen"), 503));
 	cr_assert(eq(sz, count_stand_ins(), 2));
 	run(BUNDLE_UPDATE, "n=3 one=/c");
@@ -722,7 +722,7 @@ Test(generations, what_cannot_be_started_is_stood_in_for)
 
 		row.file = words[i] ? file_of(&generation, words[i]) : "/nowhere.so";
 		row.footprint = (const char *)buf_data(&footprint);
-		bundles_load(&none, &(struct bundle_list){ &row, 1 });
+		bundles_load(&none, &(struct bundle_list){ .rows = &row, .n = 1 });
 		cr_assert(eq(int, ask("/gen"), 503));
 		cr_assert(described(reasons[i]));
 		cr_expect(route_says("/gen", "bundle test.generation is refused: it "));
@@ -733,6 +733,98 @@ Test(generations, what_cannot_be_started_is_stood_in_for)
 		cr_assert(eq(sz, count_mapped(), 0));
 	}
 	buf_done(&footprint);
+	end();
+}
+
+/* ---- the settings' own ---- */
+
+static void load_setting(char *file, const char *remembered, const struct bundle_row *row)
+{
+	struct conf_list files = { &file, 1 };
+
+	bundles_load(&files, &(struct bundle_list){ .rows = row,
+	                                            .n = row ? 1 : 0,
+	                                            .remembered = { NULL, remembered } });
+}
+
+Test(generations, a_setting_that_cannot_be_started_is_stood_in_for_as_it_was)
+{
+	static const char *const words[] = { "n=2 start=fail", NULL };
+	struct buf               memory;
+	char                    *file;
+
+	begin();
+	run_other(BUNDLE_INSTALL, "n=other path=/x");
+	file = xstrdup(file_of(&generation, "n=1"));
+	load_setting(file, NULL, NULL);
+	cr_assert_str_eq(body_of("/gen"), "1");
+	buf_init(&memory);
+	bundles_remember(&memory);
+	buf_append(&memory, "", 1);
+	cr_assert(strstr((const char *)buf_data(&memory), file) != NULL);
+	run(BUNDLE_UNINSTALL, NULL);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		unlink(file);
+		if (words[i]) /* by its name, though it is another file */
+			load_setting((char *)(uintptr_t)file_of(&generation, words[i]),
+			             (const char *)buf_data(&memory), NULL);
+		else /* by its file, though nobody can read its name */
+			load_setting(file, (const char *)buf_data(&memory), NULL);
+		cr_assert(eq(int, ask("/gen"), 503));
+		cr_assert(eq(int, ask("/none"), 404), "the rest goes on");
+		cr_assert_str_eq(body_of("/x"), "other");
+		cr_assert(described("\"name\":\"test.generation\""));
+		run(BUNDLE_UPDATE, "n=3");
+		cr_assert_str_eq(body_of("/gen"), "3");
+		run(BUNDLE_UNINSTALL, NULL);
+	}
+	buf_done(&memory);
+	free(file);
+	end();
+}
+
+static int get_exactly(void *self, struct bw_req *req)
+{
+	(void)self;
+	return response_write(req, "exactly", 7);
+}
+
+static struct bw_service *register_exactly(const char *pattern)
+{
+	static const struct bw_servlet type = { .size = sizeof(type), .get = get_exactly };
+	const struct bw_prop           prop = BW_P_STRING(BW_SERVLET_PATTERN, pattern);
+	struct bw_service             *s = NULL;
+
+	registry_register(registry, NULL, (const char *const[]){ BW_SERVLET, NULL },
+	                  &(struct bw_service_object){ .type = &type }, &prop, 1, &s);
+	return s;
+}
+
+/* Nobody knows what it would have taken, so nothing falls through. */
+Test(generations, a_setting_of_which_nothing_is_known_puts_all_in_doubt)
+{
+	static const char *const memories[] = { NULL, "rubbish", "{\"x\":{\"name\":\"a\"}}" };
+	struct bw_service       *exact;
+
+	begin();
+	run_other(BUNDLE_INSTALL, "n=other path=/x");
+	exact = register_exactly("/y");
+	for (size_t i = 0; i < sizeof(memories) / sizeof(*memories); i++) {
+		load_setting((char *)(uintptr_t)file_of(&generation, "n=1 start=fail"), memories[i],
+		             NULL);
+		cr_assert(eq(int, ask("/gen"), 503));
+		cr_assert_str_eq(last.retry_after, "5");
+		cr_assert(eq(int, ask("/none"), 503));
+		cr_assert(eq(int, ask("/x"), 503), "a prefix may have been in its way");
+		cr_assert(eq(int, ask("/y"), 200), "what is meant exactly is meant");
+		cr_expect(route_says("/x", "bundle test.generation is refused: it failed"));
+		run(BUNDLE_UPDATE, "n=2");
+		cr_assert_str_eq(body_of("/gen"), "2");
+		cr_assert_str_eq(body_of("/x"), "other");
+		cr_assert(eq(int, ask("/none"), 404));
+		run(BUNDLE_UNINSTALL, NULL);
+	}
+	registry_unregister(exact);
 	end();
 }
 
@@ -794,7 +886,7 @@ Test(generations, a_footprint_that_is_none_is_refused)
 			                  .state = BUNDLE_STOPPED,
 			                  .footprint = texts[i] };
 
-		bundles_load(&none, &(struct bundle_list){ &row, 1 });
+		bundles_load(&none, &(struct bundle_list){ .rows = &row, .n = 1 });
 		cr_assert(described("\"services\":0"), "%s", texts[i]);
 		run(BUNDLE_UNINSTALL, NULL);
 	}
