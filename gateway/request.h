@@ -232,6 +232,9 @@ int  response_fail_because(struct bw_req *req, const char *name, const char *tex
 /* For the server's own answers: drops the body, keeps headers, reopens a closed response. Nothing
  * inside an include, like response_reset and response_builtin_page. */
 void response_reset_body(struct bw_req *req);
+/* bw_res_reset, bw_res_reset_body; bw_res_get_header. */
+int           response_take_back(struct bw_req *req, bool body_only);
+struct bw_str response_get_header(const struct bw_req *req, const char *name);
 /* Drops headers and body, status 200. */
 void response_reset(struct bw_req *req);
 /* The built-in page for a status: problem+json if Accept prefers it, else text/html; no internals.

@@ -9,6 +9,7 @@
 #include "token.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Hop-by-hop, or set by the transport. */
 static const struct bw_str reserved_headers[] = {
@@ -258,6 +259,27 @@ int response_fail_because(struct bw_req *req, const char *name, const char *text
 	req->error_text = request_dup(req, bw_str(text));
 	req->error_cause = request_dup(req, bw_str(cause));
 	return BW_ESERVLET;
+}
+
+int response_take_back(struct bw_req *req, bool body_only)
+{
+	int r = check_open(req);
+
+	if (r != BW_OK || req->closed)
+		return r;
+	if (body_only)
+		response_reset_body(req);
+	else
+		response_reset(req);
+	return BW_OK;
+}
+
+struct bw_str response_get_header(const struct bw_req *req, const char *name)
+{
+	for (size_t i = 0; i < req->n_res_headers; i++)
+		if (strcasecmp(req->res_headers[i].name.p, name) == 0)
+			return req->res_headers[i].value;
+	return BW_ABSENT;
 }
 
 void response_reset_body(struct bw_req *req)

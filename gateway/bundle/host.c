@@ -285,6 +285,8 @@ const struct bw_host *bundles_host(void)
 		.runtime_route = runtime_route,
 		.editing = &resolver_editing,
 		.service_register_as = service_register_as,
+		.res_reset = response_take_back,
+		.res_get_header = response_get_header,
 	};
 
 	return &host;

@@ -15,6 +15,7 @@
 #include <base/conf.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <boardwalk/whiteboard.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include "bundle/bundles.h"
@@ -98,6 +99,20 @@ static struct bw_str init_param(const struct bw_config *config, const char *name
 	return prop != NULL && prop->type == BW_PROP_STRING ? bw_str(prop->u.string) : BW_ABSENT;
 }
 
+static struct bw_str init_param_name(const struct bw_config *config, size_t i)
+{
+	static const char        prefix[] = BW_SERVLET_INIT;
+	const struct bw_service *s = ((const struct init_config *)config)->service;
+	const struct bw_prop    *props;
+	size_t                   n = service_props(s, &props);
+
+	for (size_t k = 0; k < n; k++)
+		if (props[k].type == BW_PROP_STRING &&
+		    strncmp(props[k].name, prefix, sizeof(prefix) - 1) == 0 && i-- == 0)
+			return bw_str(props[k].name + sizeof(prefix) - 1);
+	return BW_ABSENT;
+}
+
 static char *name_of(const struct bw_service *s)
 {
 	struct bw_str     name[1];
@@ -112,8 +127,8 @@ static char *name_of(const struct bw_service *s)
 static bool call_init(struct mount_servlet *m)
 {
 	struct init_config c = {
-		.config = { bw_str(m->name), engine_context, service_bundle(m->service),
-		            init_param },
+		.config = { bw_str(m->name), engine_context, service_bundle(m->service), init_param,
+		            init_param_name },
 		.service = m->service,
 	};
 	int rc = m->type->init != NULL ? m->type->init(m->object, &c.config) : BW_OK;

@@ -32,6 +32,13 @@ static struct bw_str config_param(const struct bw_config *cfg, const char *name)
 	return BW_ABSENT;
 }
 
+static struct bw_str config_param_name(const struct bw_config *cfg, size_t i)
+{
+	const struct reading *r = ((const struct binding_config *)cfg)->reading;
+
+	return i < r->n_params ? r->params[i].name : BW_ABSENT;
+}
+
 static bool is_listener(const struct binding *b)
 {
 	return b->kind == READING_LISTENER;
@@ -49,7 +56,8 @@ static int init(const struct binding *b)
 		.public = { .name = r->name,
 		            .context = b->context,
 		            .bundle = r->bundle,
-		            .param = config_param },
+		            .param = config_param,
+		            .param_name = config_param_name },
 		.reading = r,
 	};
 	int (*fn)(void *self, const struct bw_config *cfg);

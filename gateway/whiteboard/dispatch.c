@@ -133,7 +133,8 @@ void dispatch_set_path_values(struct bw_req *req, const struct snapshot_hit *hit
 
 static void take_identity(struct bw_req *req)
 {
-	struct bw_str user = attr_get(req, ATTR_REMOTE_USER), type = attr_get(req, ATTR_AUTH_TYPE);
+	struct bw_str user = attr_get(req, BW_ATTR_REMOTE_USER),
+		      type = attr_get(req, BW_ATTR_AUTH_TYPE);
 
 	if (user.p)
 		req->remote_user = user;

@@ -56,15 +56,14 @@ struct fault fault_of(const struct bw_req *req, int err)
 
 void fault_set_attributes(struct bw_req *req, const struct fault *f, struct bw_str servlet_name)
 {
-	attr_set(req, "jakarta.servlet.error.status_code",
-	         bw_str(arena_printf(&req->arena, "%d", f->status)));
-	attr_set(req, "jakarta.servlet.error.message", f->text);
-	attr_set(req, "jakarta.servlet.error.request_uri", req->uri);
-	attr_set(req, "jakarta.servlet.error.query_string", req->query);
-	attr_set(req, "jakarta.servlet.error.method", req->method);
-	attr_set(req, "jakarta.servlet.error.servlet_name", servlet_name);
-	attr_set(req, "jakarta.servlet.error.exception", f->name.p ? f->text : BW_ABSENT);
-	attr_set(req, "jakarta.servlet.error.exception_type", f->name);
+	attr_set(req, BW_ATTR_ERROR_STATUS, bw_str(arena_printf(&req->arena, "%d", f->status)));
+	attr_set(req, BW_ATTR_ERROR_MESSAGE, f->text);
+	attr_set(req, BW_ATTR_ERROR_REQUEST_URI, req->uri);
+	attr_set(req, BW_ATTR_ERROR_QUERY_STRING, req->query);
+	attr_set(req, BW_ATTR_ERROR_METHOD, req->method);
+	attr_set(req, BW_ATTR_ERROR_SERVLET_NAME, servlet_name);
+	attr_set(req, BW_ATTR_ERROR_EXCEPTION, f->name.p ? f->text : BW_ABSENT);
+	attr_set(req, BW_ATTR_ERROR_TYPE, f->name);
 }
 
 /* The helper is not asked again. */

@@ -186,7 +186,7 @@ static void read_context(struct reading *r)
 	if (!r->name.p || !symbolic_ok(r->name.p, r->name.n) || !r->path.p ||
 	    !is_context_path(r->path))
 		r->invalid = r->kinds;
-	read_params(r, "context.init.");
+	read_params(r, BW_CONTEXT_INIT);
 	r->note = xasprintf("%s:context %s", bundle_name(r), r->name.p ? r->name.p : "");
 }
 
@@ -248,7 +248,7 @@ static void read_servlet(struct reading *r)
 	if (!r->kinds)
 		return;
 	read_name(r, BW_SERVLET_NAME);
-	read_params(r, "servlet.init.");
+	read_params(r, BW_SERVLET_INIT);
 	read_patterns(r, BW_SERVLET_PATTERN, r->kinds, &r->patterns, &r->n_patterns);
 	make_note(r);
 	read_error_pages(r);
@@ -269,7 +269,7 @@ static void read_filter(struct reading *r)
 		return;
 	r->kinds = READING_FILTER;
 	read_name(r, BW_FILTER_NAME);
-	read_params(r, "filter.init.");
+	read_params(r, BW_FILTER_INIT);
 	read_patterns(r, BW_FILTER_PATTERN, READING_FILTER, &r->patterns, &r->n_patterns);
 	make_note(r);
 	r->async = get_bool(r, BW_FILTER_ASYNC);
@@ -309,7 +309,7 @@ static void read_preprocessor(struct reading *r)
 	r->kinds = READING_PREPROCESSOR;
 	make_name(r);
 	r->note = xasprintf("%s preprocessor", r->name.p);
-	read_params(r, "preprocessor.init.");
+	read_params(r, BW_PREPROCESSOR_INIT);
 }
 
 /* Files under patterns, whatever interface the service is registered under. A slash at the end of the

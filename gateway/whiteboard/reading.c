@@ -14,8 +14,8 @@
 
 #define WHITEBOARD "osgi.http.whiteboard."
 
-static const char *const init_prefixes[] = { "context.init.", "servlet.init.", "filter.init.",
-	                                     "preprocessor.init." };
+static const char *const init_prefixes[] = { BW_CONTEXT_INIT, BW_SERVLET_INIT, BW_FILTER_INIT,
+	                                     BW_PREPROCESSOR_INIT };
 
 /* ---- which properties count ---- */
 

@@ -10,6 +10,7 @@
 #include "pattern.h"
 #include "registry.h"
 
+#include <boardwalk/whiteboard.h>
 #include <bundle/bundles.h>
 
 struct binding;
@@ -34,17 +35,17 @@ enum reading_role {
 	READING_ROLES
 };
 
-/* OSGi's failure codes, as far as they are raised (whiteboard runtime DTO constants). */
+/* OSGi's failure codes, as far as they are raised (whiteboard.h of the API). */
 enum failure_code {
 	FAILURE_NONE = 0,
-	FAILURE_NO_CONTEXT = 1,
-	FAILURE_CONTEXT = 2,
-	FAILURE_SHADOWED = 3,
-	FAILURE_INIT = 4,
-	FAILURE_NOT_GETTABLE = 5,
-	FAILURE_VALIDATION = 6,
-	FAILURE_DEFAULT_DENIED = 9,   /* the default folder for parts cannot be written */
-	FAILURE_LOCATION_DENIED = 11, /* the folder that was named cannot */
+	FAILURE_NO_CONTEXT = BW_FAILURE_NO_CONTEXT,
+	FAILURE_CONTEXT = BW_FAILURE_CONTEXT,
+	FAILURE_SHADOWED = BW_FAILURE_SHADOWED,
+	FAILURE_INIT = BW_FAILURE_INIT,
+	FAILURE_NOT_GETTABLE = BW_FAILURE_NOT_GETTABLE,
+	FAILURE_VALIDATION = BW_FAILURE_VALIDATION,
+	FAILURE_DEFAULT_DENIED = BW_FAILURE_DEFAULT_DENIED,
+	FAILURE_LOCATION_DENIED = BW_FAILURE_LOCATION_DENIED,
 };
 
 struct init_param {

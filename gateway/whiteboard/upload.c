@@ -23,7 +23,6 @@
 
 #define DEFAULT_THRESHOLD 10240
 #define DEFAULT_COUNT     50
-#define ATTR_TEMPDIR      "jakarta.servlet.context.tempdir"
 
 static char *default_folder;
 
@@ -118,7 +117,7 @@ static bool climbs(const char *path)
 
 static const char *default_of(const struct bw_context *c)
 {
-	const struct bw_value *v = attrs_find(&c->attrs, ATTR_TEMPDIR);
+	const struct bw_value *v = attrs_find(&c->attrs, BW_ATTR_TEMPDIR);
 
 	return v && v->type == BW_VALUE_STRING && !v->is_list ? v->u.string.p : default_folder;
 }

@@ -1,7 +1,7 @@
 /* boardwalk.h - the whole API of a bundle: include this one file.
  *
  * Reading order: types.h, err.h, servlet.h (what you implement), service.h (how it becomes
- * visible), this file and form.h (what you may call), bundle.h (the ABI). Every function below is a
+ * visible), whiteboard.h (by which rules), this file and form.h (what you may call), bundle.h (the ABI). Every function below is a
  * cover of the host table's entry of the same name. Strings returned are borrowed until the request ends.
  * Functions marked (waits) may park the coroutine; they answer BW_EGONE when the client is gone and
  * BW_ETIME when the request's time is up. */
@@ -13,6 +13,7 @@
 #include <boardwalk/form.h>
 #include <boardwalk/runtime.h>
 #include <boardwalk/session.h>
+#include <boardwalk/whiteboard.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -163,6 +164,24 @@ static inline int bw_res_add_header(struct bw_req *req, const char *name, struct
 	return bw_host->res_header(req, name, value, false);
 }
 
+/* The first value of that header of the response (case ignored), absent if it is not set. */
+static inline struct bw_str bw_res_get_header(const struct bw_req *req, const char *name)
+{
+	return bw_host->res_get_header(req, name);
+}
+
+/* Back to 200 without headers, cookies (a new session's, too) and body. BW_ESTATE once committed. */
+static inline int bw_res_reset(struct bw_req *req)
+{
+	return bw_host->res_reset(req, false);
+}
+
+/* Only the body. */
+static inline int bw_res_reset_body(struct bw_req *req)
+{
+	return bw_host->res_reset(req, true);
+}
+
 static inline int bw_res_content_type(struct bw_req *req, const char *type)
 {
 	return bw_host->res_header(req, "content-type", bw_str(type), true);
@@ -214,6 +233,15 @@ static inline bool bw_res_committed(const struct bw_req *req)
 static inline int bw_res_send_error(struct bw_req *req, int status, const char *text)
 {
 	return bw_host->res_send_error(req, status, text);
+}
+
+/* Ends the response with 302 and that Location (a URI reference, RFC 9110 10.2.2), which is not looked at
+ * further: do not build it from what the client says. */
+static inline int bw_res_redirect(struct bw_req *req, struct bw_str location)
+{
+	int err = bw_host->res_header(req, "location", location, true);
+
+	return err != BW_OK ? err : bw_host->res_send_error(req, 302, NULL);
 }
 
 /* return bw_req_fail(req, "acme.billing.declined", "card refused"); names the error being returned

@@ -179,6 +179,9 @@ struct bw_host {
 	                           struct bw_service **ret_service);
 
 	const struct bw_editing *editing; /* edit.h */
+
+	int (*res_reset)(struct bw_req *req, bool body_only);
+	struct bw_str (*res_get_header)(const struct bw_req *req, const char *name);
 };
 
 struct bw_bundle_descriptor {

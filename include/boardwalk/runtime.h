@@ -5,7 +5,8 @@
  * OSGi's runtime is a service, and its property service.changecount rises with each change; who wants to
  * follow it listens to that service. Here such a one registers a struct bw_runtime_watcher.
  *
- * The text is JSON with OSGi's names (RuntimeDTO, RequestInfoDTO; docs/bundles.md). It is a plain copy of
+ * The text is JSON with OSGi's names (RuntimeDTO, RequestInfoDTO; docs/bundles.md); a record that failed has
+ * an enum bw_failure (whiteboard.h) as its failureReason. It is a plain copy of
  * one moment: tell is called once, before the call returns, and borrows it for that long. */
 #pragma once
 #include <boardwalk/bundle.h>

@@ -3,7 +3,7 @@
  * A bundle never calls "add a servlet". It registers an object under an interface name with a map
  * of properties, and the whiteboard wires what it sees, at once and for as long as the registration
  * stands. Property names are those of the OSGi HTTP Whiteboard (osgi.http.whiteboard.*) and of
- * Apache Sling (sling.servlet.*). Read servlet.h for the objects. */
+ * Apache Sling (sling.servlet.*). Read servlet.h for the objects, whiteboard.h for the rules. */
 #pragma once
 #include <boardwalk/types.h>
 

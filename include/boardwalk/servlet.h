@@ -14,6 +14,8 @@ struct bw_config {
 	struct bw_bundle  *bundle;
 	/* The init parameter of that name, absent if there is none (prefix already removed). */
 	struct bw_str (*param)(const struct bw_config *cfg, const char *name);
+	/* Since minor version 2: the name of init parameter number i, absent past the last. */
+	struct bw_str (*param_name)(const struct bw_config *cfg, size_t i);
 };
 
 /* A servlet either takes the raw call (service) or fills the method table; the table gives the
@@ -51,8 +53,9 @@ struct bw_filter {
 
 struct bw_context_helper {
 	size_t size;
-	/* Before the filters of each dispatch into this context. BW_OK: go on. BW_DECLINED: the helper
-	 * has answered, or wants the default 403. BW_E*: 500. NULL: everybody may. */
+	/* Before the filters of each dispatch into this context. BW_OK: go on; who asks is what it has set as
+	 * BW_ATTR_REMOTE_USER and BW_ATTR_AUTH_TYPE (whiteboard.h). BW_DECLINED: the helper has answered, or
+	 * wants the default 403. BW_E*: 500. NULL: everybody may. */
 	int (*handle_security)(void *self, struct bw_req *req);
 	/* Once for each handle_security that returned BW_OK, also when the servlet failed. */
 	void (*finish_security)(void *self, struct bw_req *req);

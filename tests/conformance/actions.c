@@ -8,6 +8,8 @@
  *   block            waits for "resume", block(ms) in a real gateway not longer than that
  *                                  user(u,type)    says who is there
  *   log              logs servlet path and path info   step(S B: /b)   any step of a row
+ *   reset            takes back all                   resetBody       the body alone
+ *   redirect(l)      to there                         hasHeader(N)    writes that header of the response
  *   failBecause(name,cause)  returns this error, which another one led to
  *   inside(t)        writes whether t is in the whiteboard's records    who(/a,t)  ... in the route of /a
  *
@@ -52,6 +54,35 @@ static int do_send_error(struct action *x)
 	if (err == BW_ESTATE)
 		things_log(&things.calls, "state");
 	return BW_OK; /* what the caller does not return does not travel */
+}
+
+static int note_state(int err)
+{
+	if (err == BW_ESTATE)
+		things_log(&things.calls, "state");
+	return BW_OK;
+}
+
+static int do_reset(struct action *x)
+{
+	return note_state(bw_res_reset(x->req));
+}
+
+static int do_reset_body(struct action *x)
+{
+	return note_state(bw_res_reset_body(x->req));
+}
+
+static int do_redirect(struct action *x)
+{
+	return note_state(bw_res_redirect(x->req, bw_str(x->a)));
+}
+
+static int do_has_header(struct action *x)
+{
+	struct bw_str value = bw_res_get_header(x->req, x->a);
+
+	return bw_res_puts(x->req, value.p ? value.p : "-");
 }
 
 static int do_flush(struct action *x)
@@ -161,6 +192,10 @@ static const struct word common_words[] = {
 	{ "header", do_header },
 	{ "sendError", do_send_error },
 	{ "flush", do_flush },
+	{ "reset", do_reset },
+	{ "resetBody", do_reset_body },
+	{ "redirect", do_redirect },
+	{ "hasHeader", do_has_header },
 	{ "fail", do_fail },
 	{ "failBecause", do_fail_because },
 	{ "inside", do_inside },

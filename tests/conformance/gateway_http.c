@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <support/http.h>
+#include <support/instance.h>
 
-#define MAX_TRIES   1000 /* connections, until each worker has accepted one */
-#define PATIENCE_MS 5000
+#define MAX_IDLE    4     /* connections kept for each worker */
+#define PATIENCE_MS 10000 /* while one worker starts, the others accept what is for it */
 
 struct link {
 	struct link *next; /* of the idle ones */
@@ -35,6 +36,7 @@ struct blocked {
 
 static struct worker {
 	struct link    *control, *idle;
+	unsigned        n_idle;
 	struct blocked *oldest;
 	unsigned        n_blocked;
 } workers[GATEWAY_MAX_WORKERS];
@@ -47,10 +49,18 @@ static void close_link(struct link *l)
 	free(l);
 }
 
+/* Unless there are enough. */
 static void keep_link(struct link *l)
 {
-	l->next = workers[l->worker].idle;
-	workers[l->worker].idle = l;
+	struct worker *w = &workers[l->worker];
+
+	if (w->n_idle == MAX_IDLE) {
+		close_link(l);
+		return;
+	}
+	l->next = w->idle;
+	w->idle = l;
+	w->n_idle++;
 }
 
 static void post(struct link *l, const char *order, const char *argument, struct http_response *ret)
@@ -87,15 +97,18 @@ static struct link *open_link(void)
 
 static struct link *take_link(unsigned worker)
 {
-	struct link *l;
+	unsigned long long limit = test_now_ms() + PATIENCE_MS;
+	struct worker     *w = &workers[worker];
+	struct link       *l;
 
-	for (unsigned tries = 0; !workers[worker].idle; tries++) {
-		if (tries == MAX_TRIES)
+	while (!w->idle) {
+		if (test_now_ms() > limit)
 			gateway_give_up("worker %u accepts no connection", worker);
 		keep_link(open_link());
 	}
-	l = workers[worker].idle;
-	workers[worker].idle = l->next;
+	l = w->idle;
+	w->idle = l->next;
+	w->n_idle--;
 	return l;
 }
 

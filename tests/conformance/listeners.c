@@ -8,7 +8,7 @@
  * value that was told, and A created, A destroyed, A changed of a session.
  *
  *   setattr(k,v)   sets an attribute of the request, removes it if v is -
- *   ctxattr(k,v)   the same of the context
+ *   ctxattr(k,v)   the same of the context; v may be int:5, or bools:1.0 for a list
  *   sees(k)        notes that attribute of the context      where     notes the context's name
  *   answered       notes the status
  *   pass           the rest of the chain; notes and returns its error
@@ -164,7 +164,17 @@ static int do_set_attr(struct action *x)
 static int do_context_attr(struct action *x)
 {
 	struct bw_value value = BW_V_STRING(bw_str(x->b));
+	bool            bools[8];
 
+	if (x->b && text_begins(x->b, "int:"))
+		value = BW_V_LONG(atoll(x->b + 4));
+	if (x->b && text_begins(x->b, "bools:")) {
+		value = (struct bw_value){ .type = BW_VALUE_BOOLEAN, .is_list = true };
+		value.u.bools = bools;
+		for (const char *c = x->b + 6; *c && value.n < 8; c++)
+			if (*c != '.')
+				bools[value.n++] = *c == '1';
+	}
 	return bw_context_set_attr(context_of(x), x->a, x->b ? &value : NULL);
 }
 

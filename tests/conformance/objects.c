@@ -27,10 +27,14 @@ static int run(struct thing *t, char letter, struct bw_req *req, struct bw_chain
 static int on_init(void *self, const struct bw_config *cfg)
 {
 	struct thing *t = thing_of(self);
+	struct bw_str name;
 
 	things_log(&things.life, "init %s", t->label);
 	for (size_t i = 0; i + 1 < t->params.n; i += 2)
 		t->params.items[i + 1] = text_of(cfg->param(cfg, t->params.items[i]));
+	t->param_names = text_printf("%s", "");
+	for (size_t i = 0; (name = cfg->param_name(cfg, i)).p; i++)
+		t->param_names = text_printf("%s%s%s", t->param_names, i ? "," : "", name.p);
 	t->context = cfg->context;
 	if (t->on_init)
 		script_run(t->on_init, t, NULL, NULL);

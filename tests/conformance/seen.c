@@ -107,17 +107,17 @@ void seen_forget(void)
 		forget(&seen[i]);
 }
 
-static const char *kind_of(struct bw_str pattern)
+static const char *kind_of(const struct bw_req *req)
 {
-	if (!pattern.p)
-		return NULL;
-	if (pattern.n == 0)
-		return "CONTEXT_ROOT";
-	if (pattern.n == 1)
-		return "DEFAULT";
-	if (pattern.p[0] == '*')
-		return "EXTENSION";
-	return pattern.p[pattern.n - 1] == '*' ? "PATH" : "EXACT";
+	static const char *const names[] = {
+		[BW_MATCH_CONTEXT_ROOT] = "CONTEXT_ROOT",
+		[BW_MATCH_EXACT] = "EXACT",
+		[BW_MATCH_PATH] = "PATH",
+		[BW_MATCH_EXTENSION] = "EXTENSION",
+		[BW_MATCH_DEFAULT] = "DEFAULT",
+	};
+
+	return names[bw_req_match(req)];
 }
 
 /* "error.method" for the attribute jakarta.servlet.error.method. */
@@ -135,7 +135,7 @@ void see(struct bw_req *req)
 
 	for (size_t i = 0; i < LENGTH(fields); i++)
 		see_value(req, fields[i].key, bw_req_get(req, fields[i].field).p);
-	see_value(req, "kind", kind_of(bw_req_get(req, BW_REQ_PATTERN)));
+	see_value(req, "kind", kind_of(req));
 	see_value(req, "type", types[bw_req_dispatcher(req)]);
 	for (size_t i = 0; i < LENGTH(error_attributes); i++)
 		see_attribute(req, "error", error_attributes[i]);

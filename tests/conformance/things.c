@@ -412,6 +412,8 @@ bool things_answer(const char *question, const char **ret)
 		*ret = text_printf("%u", things_find(argument)->made);
 	} else if (strcmp(name, "released") == 0) {
 		*ret = text_printf("%u", things_find(argument)->released);
+	} else if (strcmp(name, "paramNames") == 0) {
+		*ret = things_find(argument)->param_names;
 	} else if (strcmp(name, "param") == 0) {
 		*ret = param_of(argument);
 	} else if (strcmp(name, "seen") == 0) {

@@ -28,7 +28,8 @@ struct thing {
 	bool               has_arrow; /* of a resource: what comes next is the prefix */
 	struct bw_bundle  *null_for;  /* a context factory that has nothing for this bundle */
 	struct bw_context *context;   /* that it was last initialised in */
-	struct words params; /* init parameters it looks for: their names and values in turn */
+	struct words params;      /* init parameters it looks for: their names and values in turn */
+	char        *param_names; /* of all it was given, "," between them; NULL: not initialised */
 	unsigned     made, released;
 	const void  *type;        /* methods=: its table; NULL: that of its kind */
 	int64_t      modified_ms; /* modified=: what last_modified returns */

@@ -19,6 +19,9 @@ static int counting_init(void *self, const struct bw_config *config)
 	snprintf(init_value, sizeof(init_value), "%s",
 	         config->param(config, "colour").p ? config->param(config, "colour").p : "-");
 	cr_assert(config->param(config, "missing").p == NULL);
+	cr_assert(config->param(config, "colour").p == NULL ||
+	          strcmp(config->param_name(config, 0).p, "colour") == 0);
+	cr_assert(config->param_name(config, 1).p == NULL);
 	return init_result;
 }
 
