@@ -75,7 +75,10 @@ bool pg_send_query(struct pg *pg, struct entry *e, bool alone)
 
 	if (alone && pg->unsynced > 0 && !pg_end_segment(pg))
 		return false;
-	if (!PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, e->params, NULL, NULL, 0))
+	if (!(e->sql != NULL ? PQsendQueryParams(pg->conn, e->sql, (int)e->n_params, NULL,
+	                                         e->params, NULL, NULL, 0)
+	                     : PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, e->params,
+	                                           NULL, NULL, 0)))
 		return false;
 	STAILQ_INSERT_TAIL(&pg->sent, e, next);
 	pg->unsynced++;

@@ -79,6 +79,12 @@ typedef void (*pg_batch_cb)(void *arg, int err, const struct pg_rows *rows,
  * it. Counts as one for max_queue. Else as pg_query. */
 int pg_batch(struct pg *pg, const struct pg_step *steps, unsigned n, pg_batch_cb cb, void *arg);
 
+/* A read whose text was made just now, in a segment of its own: prepared by nobody, checked by nobody.
+ * What comes from outside goes into params. As it is alone, it may also begin or end a transaction, if
+ * the connection is the caller's alone. */
+int pg_query_text(struct pg *pg, const char *sql, unsigned n_params, const char *const *params,
+                  pg_rows_cb cb, void *arg);
+
 unsigned      pg_rows_count(const struct pg_rows *rows);
 struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column); /* absent: NULL */
 int64_t       pg_int(const struct pg_rows *rows, unsigned row, unsigned column);  /* 0 for NULL */

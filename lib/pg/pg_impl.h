@@ -36,6 +36,8 @@ struct entry {
 	struct pg_batch_state *batch; /* NULL: none; its sync frees it */
 	pg_rows_cb             cb;
 	void                  *arg;
+	const char            *sql;      /* its own text; NULL: a prepared statement */
+	unsigned               n_params; /* of its own text */
 	const char            *params[]; /* the texts follow */
 };
 STAILQ_HEAD(entries, entry);

@@ -29,7 +29,8 @@ static int error_of(struct pg *pg, const struct entry *e, const PGresult *r)
 	const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
 
 	if (state != NULL)
-		log_warning(0, "postgresql: %s: %s (%s)", pg->statements[e->statement].name,
+		log_warning(0, "postgresql: %s: %s (%s)",
+		            e->sql != NULL ? "query" : pg->statements[e->statement].name,
 		            text != NULL ? text : "no text", state);
 	return pg_error_code(r);
 }
@@ -65,7 +66,7 @@ static void query_done(struct pg *pg, struct entry *e)
 			pg_end_query(pg, e, BW_EGONE, NULL);
 			pg_drop(pg, PQerrorMessage(pg->conn));
 		}
-	} else if (pg->statements[e->statement].writes && e->err == BW_OK) {
+	} else if (e->sql == NULL && pg->statements[e->statement].writes && e->err == BW_OK) {
 		pg->writing = e;
 	} else {
 		pg_end_query(pg, e, e->answered ? e->err : BW_EIO, e->held);
