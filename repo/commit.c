@@ -407,7 +407,7 @@ struct commits *commits_new(struct ev_loop *loop, const struct commits_settings 
 	c->r = r;
 	c->journal = journal;
 	TAILQ_INIT(&c->pausing);
-	resources_on_loaded(r, on_loaded, c);
+	resources_on_loaded(r, &c->watch, on_loaded, c);
 	commit_pool_init(c);
 	return c;
 }
@@ -423,7 +423,7 @@ void commits_free(struct commits *c)
 		TAILQ_REMOVE(&c->pausing, commit, next);
 		commit_end(commit, commit->state == COMMIT_SETTLING ? BW_OK : BW_EGONE, NULL);
 	}
-	resources_on_loaded(c->r, NULL, NULL);
+	resources_off_loaded(&c->watch);
 	free(c->conninfo);
 	free(c->node);
 	free(c);

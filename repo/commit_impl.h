@@ -66,15 +66,16 @@ struct commit {
 TAILQ_HEAD(commit_list, commit);
 
 struct commits {
-	struct ev_loop    *loop;
-	char              *conninfo, *node;
-	unsigned           timeout_ms;
-	struct resources  *r;
-	struct journal    *journal;
-	struct commit_conn conns[COMMIT_MAX_CONNS];
-	unsigned           n_conns, n_waiting, n_queued;
-	struct commit_list queue, pausing;
-	bool               is_ending;
+	struct ev_loop     *loop;
+	char               *conninfo, *node;
+	unsigned            timeout_ms;
+	struct resources   *r;
+	struct loaded_watch watch;
+	struct journal     *journal;
+	struct commit_conn  conns[COMMIT_MAX_CONNS];
+	unsigned            n_conns, n_waiting, n_queued;
+	struct commit_list  queue, pausing;
+	bool                is_ending;
 };
 
 /* ---- commit.c ---- */

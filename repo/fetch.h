@@ -62,10 +62,9 @@ struct resources {
 	bool                      current;
 	uint64_t                  vouched_until_us;
 	uint64_t                  types_counter, acl_counter; /* sent with each answer */
-	void (*loaded)(void *arg);
-	void *loaded_arg;
-	unsigned                  n_waiting;
-	struct buf                scratch;
+	LIST_HEAD(, loaded_watch) watches;
+	unsigned   n_waiting;
+	struct buf scratch;
 };
 
 extern const struct pg_statement fetch_statements[];

@@ -195,10 +195,24 @@ void resources_counters(const struct resources *r, uint64_t *ret_types, uint64_t
 	*ret_acl = r->acl_counter;
 }
 
-void resources_on_loaded(struct resources *r, void (*loaded)(void *arg), void *arg)
+void resources_on_loaded(struct resources *r, struct loaded_watch *w, void (*loaded)(void *arg),
+                         void *arg)
 {
-	r->loaded = loaded;
-	r->loaded_arg = arg;
+	*w = (struct loaded_watch){ .loaded = loaded, .arg = arg };
+	LIST_INSERT_HEAD(&r->watches, w, next);
+}
+
+void resources_off_loaded(struct loaded_watch *w)
+{
+	LIST_REMOVE(w, next);
+}
+
+static void tell_loaded(struct resources *r)
+{
+	struct loaded_watch *w;
+
+	LIST_FOREACH (w, &r->watches, next)
+		w->loaded(w->arg);
 }
 
 void resources_vouch_until(struct resources *r, uint64_t until_us)
@@ -220,15 +234,18 @@ void resources_entries_loaded(struct resources *r)
 {
 	r->acl_counter++;
 	fetch_release_held(r, BW_OK);
-	if (r->loaded != NULL)
-		r->loaded(r->loaded_arg);
+	tell_loaded(r);
+}
+
+void resources_want_entries(struct resources *r)
+{
+	r->settings.want_entries(r->settings.arg);
 }
 
 void resources_types_loaded(struct resources *r)
 {
 	r->types_counter++;
-	if (r->loaded != NULL)
-		r->loaded(r->loaded_arg);
+	tell_loaded(r);
 }
 
 /* ---- life ---- */

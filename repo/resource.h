@@ -65,6 +65,9 @@ void     asker_init(struct asker *a, struct wire_chan *chan);
 /* The connection is gone: its questions are dropped. */
 void asker_gone(struct asker *a);
 
+/* Content was read that is newer than the entries in memory: they are to be loaded. */
+void resources_want_entries(struct resources *r);
+
 /* ---- what the journal tells ---- */
 
 /* While false everything is answered BW_EGONE: nobody says what has changed meanwhile. */
@@ -76,8 +79,16 @@ void resources_forget_all(struct resources *r);
 void resources_changed(struct resources *r, struct bw_str path, bool subtree);
 /* As the answers carry them. */
 void resources_counters(const struct resources *r, uint64_t *ret_types, uint64_t *ret_acl);
-/* loaded(arg) runs whenever entries or super types have been loaded; one caller at most. */
-void resources_on_loaded(struct resources *r, void (*loaded)(void *arg), void *arg);
+/* loaded(arg) runs whenever entries or super types have been loaded, until the watch, which is the
+ * caller's, is given back: before the resources are freed. */
+struct loaded_watch {
+	void (*loaded)(void *arg);
+	void *arg;
+	LIST_ENTRY(loaded_watch) next;
+};
+void resources_on_loaded(struct resources *r, struct loaded_watch *w, void (*loaded)(void *arg),
+                         void *arg);
+void resources_off_loaded(struct loaded_watch *w);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */
 struct acl        *resources_acl(struct resources *r);
 struct type_graph *resources_types(struct resources *r);
