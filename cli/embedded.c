@@ -26,6 +26,7 @@ EMBED(migration_0007, "migrations/0007_lists.sql");
 EMBED(migration_0008, "migrations/0008_node_type.sql");
 EMBED(migration_0009, "migrations/0009_commit.sql");
 EMBED(migration_0010, "migrations/0010_access.sql");
+EMBED(migration_0011, "migrations/0011_search.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -39,6 +40,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0008_node_type.sql", migration_0008, migration_0008_end },
 	{ "0009_commit.sql", migration_0009, migration_0009_end },
 	{ "0010_access.sql", migration_0010, migration_0010_end },
+	{ "0011_search.sql", migration_0011, migration_0011_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

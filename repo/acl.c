@@ -378,3 +378,32 @@ uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struc
 			                acl_evaluate(scope, who, NULL) };
 	return d->allowed;
 }
+
+/* Entries with restrictions hold for some properties and not for others; all others make no difference
+ * between the properties of a node. */
+static bool hides_some(const struct acl *acl, const struct acl_scope *scope,
+                       const struct principals *who)
+{
+	struct acl_item item = { .path = path_of(scope) };
+	bool            group, own = acl_uses_own(acl, who);
+
+	for (uint32_t i = 0; i < scope->n; i++) {
+		const struct acl_entry *e = &acl->entries[scope->first + i];
+
+		if (e->own == own && e->restriction != NULL && (e->privileges & ACL_READ) &&
+		    principals_has(who, e->principal, &group))
+			return true;
+	}
+	return (acl_evaluate(scope, who, &item) & ACL_READ) == ACL_READ_NODES;
+}
+
+bool acl_may_hide_properties(struct acl *acl, const struct principals *who)
+{
+	if (who->admin)
+		return false;
+	for (size_t i = 0; i < acl->n_buckets; i++)
+		for (const struct acl_scope *s = acl->buckets[i]; s != NULL; s = s->next)
+			if (hides_some(acl, s, who))
+				return true;
+	return false;
+}

@@ -52,6 +52,8 @@ const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path);
 bool acl_uses_own(const struct acl *acl, const struct principals *who);
 /* Whether an entry that may bear on it has a restriction. scope may be NULL. */
 bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who);
+/* Whether there may be a node of which the set sees the node and not all properties. */
+bool acl_may_hide_properties(struct acl *acl, const struct principals *who);
 /* All bits that the set has there. scope: NULL, or one that is not restricted. */
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who);
 /* All bits that the set has on an item of the scope, worked out anew: the order of evaluation is in

@@ -1,5 +1,5 @@
-/* answer.c - what repo agrees to do: find, read, list and change resources for the bearer of a handle;
- * keep sessions for whoever knows the hash of their ids.
+/* answer.c - what repo agrees to do: find, read, list, search and change resources for the bearer of a
+ * handle; keep sessions for whoever knows the hash of their ids.
  *
  * The gateway is not believed: what a request may see hangs on its handle alone, and that is
  * checked for each message: the MAC (wrong: the connection ends), the connection, the expiry, the
@@ -17,11 +17,22 @@
 
 /* The permit table. All else from the gateway closes its connection. */
 static const enum wire_id permit[] = {
-	WIRE_RESOURCE_RESOLVE, WIRE_RESOURCE_GET,       WIRE_RESOURCE_CHILDREN,
-	WIRE_RESOURCE_COMMIT,  WIRE_HANDLE_CLOSE,       WIRE_SESSION_LOAD,
-	WIRE_SESSION_CREATE,   WIRE_SESSION_SET,        WIRE_SESSION_ADD,
-	WIRE_SESSION_TIMEOUT,  WIRE_SESSION_INVALIDATE, WIRE_SESSION_CHANGE_ID,
-	WIRE_SESSION_RELEASE,  WIRE_SESSION_WATCH,      WIRE_NONE,
+	WIRE_RESOURCE_RESOLVE,
+	WIRE_RESOURCE_GET,
+	WIRE_RESOURCE_CHILDREN,
+	WIRE_RESOURCE_COMMIT,
+	WIRE_HANDLE_CLOSE,
+	WIRE_SESSION_LOAD,
+	WIRE_SESSION_CREATE,
+	WIRE_SESSION_SET,
+	WIRE_SESSION_ADD,
+	WIRE_SESSION_TIMEOUT,
+	WIRE_SESSION_INVALIDATE,
+	WIRE_SESSION_CHANGE_ID,
+	WIRE_SESSION_RELEASE,
+	WIRE_SESSION_WATCH,
+	WIRE_SEARCH,
+	WIRE_NONE,
 };
 
 #define BATCH 64u
@@ -31,6 +42,7 @@ struct answers {
 	struct resources        *resources;
 	struct sessions         *sessions;
 	struct commits          *commits;
+	struct searches         *searches;
 	struct principals_table *principals;
 	const struct handle_key *keys;
 	size_t                   n_keys;
@@ -48,6 +60,7 @@ struct conn {
 	struct asker         asker;
 	struct session_asker session_asker;
 	struct commit_asker  commit_asker;
+	struct search_asker  search_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -210,6 +223,20 @@ static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
 	handles_close(&c->handles, m->sequence);
 }
 
+static void on_search(struct conn *c, const struct wire_question *q, const Bw__Wire__Search *m)
+{
+	struct answers    *a = answers_of(c);
+	struct principals *who;
+
+	who = speaker(c, q, m->has_handle ? &m->handle : NULL, m->sequence);
+	if (who == NULL)
+		return;
+	if (a->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else if (!searches_ask(a->searches, &c->search_asker, q, who, str_of(&m->terms)))
+		hang_up(c, q, "malformed question for a search");
+}
+
 static void on_session(struct conn *c, const struct wire_question *q, const struct wire_message *m)
 {
 	struct answers *a = answers_of(c);
@@ -243,6 +270,9 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_HANDLE_CLOSE:
 		on_handle_close(c, &m->u->handle_close);
 		break;
+	case WIRE_SEARCH:
+		on_search(c, q, &m->u->search);
+		break;
 	case WIRE_SESSION_LOAD:
 	case WIRE_SESSION_CREATE:
 	case WIRE_SESSION_SET:
@@ -270,6 +300,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	asker_init(&c->asker, base->chan);
 	session_asker_init(&c->session_asker, base->chan);
 	commit_asker_init(&c->commit_asker, base->chan);
+	search_asker_init(&c->search_asker, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
 }
@@ -291,13 +322,15 @@ static void on_close(struct wire_conn *base, const char *reason)
 	asker_gone(&c->asker);
 	session_asker_gone(&c->session_asker);
 	commit_asker_gone(&c->commit_asker);
+	search_asker_gone(&c->search_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;
 }
 
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
                             const struct handle_key *keys, size_t n_keys, struct resources *r,
-                            struct sessions *sessions, struct commits *commits)
+                            struct sessions *sessions, struct commits *commits,
+                            struct searches *searches)
 {
 	static const struct wire_server_ops ops = {
 		.on_open = on_open,
@@ -311,6 +344,7 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 	a->resources = r;
 	a->sessions = sessions;
 	a->commits = commits;
+	a->searches = searches;
 	a->keys = keys;
 	a->n_keys = n_keys;
 	a->principals = principals_table_new();

@@ -43,6 +43,7 @@ struct repo {
 	struct resources    *resources;
 	struct sessions     *sessions;
 	struct commits      *commits;
+	struct searches     *searches;
 	struct journal      *journal;
 	struct answers      *answers; /* NULL until there is something to answer from */
 };
@@ -99,8 +100,9 @@ static void on_current(void *arg)
 		log_info(0, "serving again");
 		return;
 	}
-	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, repo->keys,
-	                            repo->n_keys, repo->resources, repo->sessions, repo->commits);
+	repo->answers =
+		answers_new(repo->loop, repo->listener, repo->gateway, repo->keys, repo->n_keys,
+	                    repo->resources, repo->sessions, repo->commits, repo->searches);
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -126,7 +128,7 @@ static size_t under_way(const void *arg)
 	const struct repo *repo = arg;
 
 	return resources_waiting(repo->resources) + sessions_waiting(repo->sessions) +
-	       commits_waiting(repo->commits);
+	       commits_waiting(repo->commits) + searches_waiting(repo->searches);
 }
 
 static void run(struct repo *repo)
@@ -149,6 +151,15 @@ static void run(struct repo *repo)
 			    });
 	repo->sessions =
 		sessions_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
+	repo->searches = searches_new(repo->loop,
+	                              &(struct searches_settings){
+					      .conninfo = repo->conninfo,
+					      .connections = (unsigned)s->search_connections,
+					      .timeout_ms = (unsigned)s->search_timeout_ms,
+					      .search_path = s->search_path.items,
+					      .n_search_path = s->search_path.n,
+				      },
+	                              repo->resources);
 	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
 	                            s->search_path.items, s->search_path.n, repo->resources);
 	randombytes_buf(number, sizeof(number));
@@ -168,6 +179,7 @@ static void stop(struct repo *repo)
 		answers_drain(repo->answers);
 	commits_free(repo->commits);
 	journal_free(repo->journal);
+	searches_free(repo->searches);
 	resources_free(repo->resources);
 	sessions_free(repo->sessions);
 	answers_free(repo->answers);

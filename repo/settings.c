@@ -29,6 +29,10 @@ static const struct conf_key keys[] = {
 	    "where resource types are looked for, in this order; each begins and ends with /"),
 	KEY("statement_timeout_ms", CONF_UINT, statement_timeout_ms, "5000", 10, 600000,
 	    "how long PostgreSQL may take for one read"),
+	KEY("search_connections", CONF_UINT, search_connections, "2", 1, 16,
+	    "searches at a time; each has a connection to PostgreSQL of its own"),
+	KEY("search_timeout_ms", CONF_UINT, search_timeout_ms, "2000", 10, 600000,
+	    "how long one search may take, waiting for its turn included"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))

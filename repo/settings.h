@@ -5,6 +5,7 @@
 struct repo_settings {
 	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
 	uint64_t         cache_bytes, statement_timeout_ms;
+	uint64_t         search_connections, search_timeout_ms;
 	struct conf_list search_path;
 };
 

@@ -145,3 +145,106 @@ unsigned type_chain(const struct type_graph *g, struct bw_str type, struct bw_st
 	}
 	return n;
 }
+
+/* ---- the other way: what is below ---- */
+
+typedef void (*told_cb)(void *arg, struct bw_str name);
+
+/* A relative type as its path has it, and with its first slash as the ':' of a prefix. */
+static void tell_relative(struct bw_str name, told_cb tell, void *arg)
+{
+	char        other[MAX_TYPE];
+	const char *mark = memchr(name.p, '/', name.n);
+
+	if (mark == NULL)
+		mark = memchr(name.p, ':', name.n);
+	tell(arg, name);
+	if (mark == NULL || name.n > sizeof(other))
+		return;
+	memcpy(other, name.p, name.n);
+	other[mark - name.p] = *mark == '/' ? ':' : '/';
+	tell(arg, (struct bw_str){ other, name.n });
+}
+
+/* Every way to write the type that stands for the resource at this path. */
+static void tell_path(const struct type_graph *g, struct bw_str path, told_cb tell, void *arg)
+{
+	tell(arg, path);
+	for (size_t i = 0; i < g->n_search_path; i++) {
+		size_t n = strlen(g->search_path[i]);
+
+		if (path.n > n && memcmp(path.p, g->search_path[i], n) == 0)
+			tell_relative((struct bw_str){ path.p + n, path.n - n }, tell, arg);
+	}
+}
+
+static void tell_type(const struct type_graph *g, struct bw_str type, told_cb tell, void *arg)
+{
+	char path[256 + MAX_TYPE];
+
+	if (type.n == 0 || type.n > MAX_TYPE)
+		return;
+	if (type.p[0] == '/') {
+		tell_path(g, type, tell, arg);
+		return;
+	}
+	tell_relative(type, tell, arg);
+	for (size_t i = 0; i < g->n_search_path; i++) {
+		size_t prefix = strlen(g->search_path[i]);
+
+		if (prefix > 256)
+			continue;
+		memcpy(path, g->search_path[i], prefix);
+		for (size_t k = 0; k < type.n; k++)
+			path[prefix + k] = type.p[k] == ':' ? '/' : type.p[k];
+		tell(arg, (struct bw_str){ path, prefix + type.n });
+	}
+}
+
+struct below {
+	const struct type_graph *g;
+	struct bw_str            type, name;
+	bool                     found, same;
+	void (*add)(void *arg, struct bw_str name, bool same);
+	void *arg;
+};
+
+static void on_same(void *arg, struct bw_str name)
+{
+	struct below *b = arg;
+
+	b->add(b->arg, name, true);
+}
+
+static void compare_name(void *arg, struct bw_str name)
+{
+	struct below *b = arg;
+
+	b->found |= bw_str_eq(name, b->name);
+}
+
+static void on_candidate(void *arg, struct bw_str name)
+{
+	struct below *b = arg;
+	struct bw_str chain[TYPE_MAX_CHAIN];
+	bool          cycle;
+	unsigned      n = type_chain(b->g, name, BW_ABSENT, chain, &cycle);
+
+	b->found = false;
+	for (unsigned i = 0; i < n && !b->found; i++) {
+		b->name = chain[i];
+		tell_type(b->g, b->type, compare_name, b);
+	}
+	if (b->found)
+		b->add(b->arg, name, false);
+}
+
+void type_at_or_below(const struct type_graph *g, struct bw_str                    type,
+                      void (*add)(void *arg, struct bw_str name, bool same), void *arg)
+{
+	struct below b = { .g = g, .type = type, .add = add, .arg = arg };
+
+	tell_type(g, type, on_same, &b);
+	for (size_t i = 0; i < g->n; i++)
+		tell_path(g, g->links[i].path, on_candidate, &b);
+}

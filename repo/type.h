@@ -26,5 +26,9 @@ uint64_t type_loads(const struct type_graph *g);
  * ends there. */
 unsigned type_chain(const struct type_graph *g, struct bw_str type, struct bw_str own_super,
                     struct bw_str chain[TYPE_MAX_CHAIN], bool *ret_cycle);
+/* All types that are `type` or have it in their chain, in every way to write them; and, same, the ways
+ * to write `type` itself. Each is told to add, perhaps more than once; borrowed for the call. */
+void type_at_or_below(const struct type_graph *g, struct bw_str                    type,
+                      void (*add)(void *arg, struct bw_str name, bool same), void *arg);
 /* Whether a change at this path may change what is executed: it lies below a search path. */
 bool type_is_below_search_path(const struct type_graph *g, struct bw_str path);

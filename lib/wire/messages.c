@@ -20,6 +20,8 @@
 #define FIELDS_RESOURCE_PAGE          bw__wire__resource_page__descriptor
 #define FIELDS_RESOURCE_COMMIT        bw__wire__resource_commit__descriptor
 #define FIELDS_COMMITTED              bw__wire__committed__descriptor
+#define FIELDS_SEARCH                 bw__wire__search__descriptor
+#define FIELDS_SEARCH_PAGE            bw__wire__search_page__descriptor
 #define FIELDS_SESSION_LOAD           bw__wire__session_load__descriptor
 #define FIELDS_SESSION_CREATE         bw__wire__session_create__descriptor
 #define FIELDS_SESSION_SET            bw__wire__session_set__descriptor

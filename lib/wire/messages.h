@@ -82,6 +82,8 @@ union wire_any {
 	Bw__Wire__ResourcePage          resource_page;
 	Bw__Wire__ResourceCommit        resource_commit;
 	Bw__Wire__Committed             committed;
+	Bw__Wire__Search                search;
+	Bw__Wire__SearchPage            search_page;
 	Bw__Wire__SessionLoad           session_load;
 	Bw__Wire__SessionCreate         session_create;
 	Bw__Wire__SessionSet            session_set;

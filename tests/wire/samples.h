@@ -82,6 +82,17 @@ static Bw__Wire__Committed sample_committed = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__committed__descriptor),
 	.changed = 10000,
 };
+static Bw__Wire__Search sample_search = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__search__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 300,
+	.terms = SAMPLE_BYTES("some terms"),
+};
+static Bw__Wire__SearchPage sample_search_page = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__search_page__descriptor),
+	.page = SAMPLE_BYTES("a page"),
+};
 static Bw__Wire__SessionLoad sample_session_load = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_load__descriptor),
 	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
@@ -180,6 +191,8 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_resource_page.base,
 		&sample_resource_commit.base,
 		&sample_committed.base,
+		&sample_search.base,
+		&sample_search_page.base,
 		&sample_session_load.base,
 		&sample_session_create.base,
 		&sample_session_set.base,

@@ -50,11 +50,20 @@ void world_begin(struct world *w, size_t cache_bytes)
 					      });
 	w->journal = journal_new(w->loop, conninfo, 5000, search_path, 2, w->resources);
 	w->sessions = sessions_new(w->loop, conninfo, 5000);
+	w->searches = searches_new(w->loop,
+	                           &(struct searches_settings){
+					   .conninfo = conninfo,
+					   .connections = 2,
+					   .timeout_ms = 10000,
+					   .search_path = search_path,
+					   .n_search_path = 2,
+				   },
+	                           w->resources);
 	w->commits = commits_new(w->loop, &(struct commits_settings){ conninfo, 5000, "world" },
 	                         w->resources, w->journal);
 	free(conninfo);
 	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1, w->resources,
-	                         w->sessions, w->commits);
+	                         w->sessions, w->commits, w->searches);
 	world_until(w, w->times_current == 1 && commits_are_up(w->commits));
 }
 
@@ -63,6 +72,7 @@ void world_end(struct world *w)
 	answers_drain(w->answers);
 	commits_free(w->commits);
 	journal_free(w->journal);
+	searches_free(w->searches);
 	resources_free(w->resources);
 	sessions_free(w->sessions);
 	answers_free(w->answers);

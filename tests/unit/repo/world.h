@@ -30,6 +30,7 @@ struct world {
 	struct ev_loop       *loop;
 	struct resources     *resources;
 	struct sessions      *sessions;
+	struct searches      *searches;
 	struct journal       *journal;
 	struct commits       *commits;
 	struct answers       *answers;

@@ -1,0 +1,143 @@
+/* search_impl.h - one search, for the files search*.c.
+ *
+ *    WAITING -> BEGIN -> SURROUNDINGS -> [HELD] -> [EXCEPTIONS] -> ROWS -> ITEMS -> [HIGHLIGHTS] -> END
+ *
+ * All statements of a search are one read-only transaction and see one snapshot. At most one of them is
+ * under way; its callback is the only one who goes on, so a job that has been answered already (too
+ * late, the asker is gone) is freed there. */
+#pragma once
+#include "search.h"
+#include <pg/pg.h>
+#include <query/compile.h>
+#include <wire/search.h>
+
+#define SEARCH_MAX_ITEMS 256u
+#define SEARCH_COUNT_MAX 1000u
+
+/* What is asked for. Strings live in the job's arena. */
+struct search_plan {
+	struct query  q;
+	bool          is_statement;
+	unsigned      limit; /* items of the page */
+	bool          clamped, items, highlight;
+	uint64_t      offset;
+	struct bw_str cursor;
+	uint32_t      count_max; /* 0: not counted */
+	unsigned      n_facets, facet_limit;
+	struct bw_str facets[SEARCH_MAX_FACETS];
+	unsigned      n_fields;
+	struct bw_str fields[QUERY_MAX_COLUMNS];
+	struct bw_str question; /* the terms that a cursor belongs to */
+};
+
+/* Travels in the cursor, so that later pages need not look back. */
+struct search_state {
+	struct query_place   place;
+	uint64_t             left; /* of the statement's LIMIT; UINT64_MAX: no limit */
+	uint32_t             total;
+	enum search_relation relation;
+};
+
+struct search_hit {
+	int64_t            id;
+	float              score;
+	struct query_place place;
+};
+
+struct search_facet_value {
+	struct bw_str value;
+	uint32_t      count, seen; /* seen: number of the node that was counted last */
+};
+
+struct search_facet_table {
+	struct search_facet_value *slots; /* heap */
+	unsigned                   cap, n;
+	bool                       full;
+};
+
+struct job {
+	struct searches     *s;
+	struct search_asker *asker; /* NULL: gone */
+	LIST_ENTRY(job) with_asker;
+	TAILQ_ENTRY(job) queued; /* waiting for a connection, or held for entries */
+	LIST_ENTRY(job) with_all;
+	bool                 is_queued, is_held, is_answered, is_under_way;
+	struct wire_question wire;
+	struct principals   *who;
+	struct lane         *lane;
+	ev_timer             deadline;
+	struct arena         arena;
+	struct search_plan   plan;
+	struct search_state  state;
+
+	/* Of the snapshot. */
+	int64_t            generation; /* of the entries */
+	const char        *key;        /* of cursors */
+	const char        *node_types;
+	struct type_graph *types; /* NULL: no type is asked about */
+	bool               cycle_told;
+
+	/* What may not be read, of which node: as the texts of arrays, without their ends. */
+	struct buf ids, names;
+	unsigned   n_exceptions;
+
+	void (*on_row)(struct job *job, const struct pg_rows *rows, unsigned row);
+	bool (*is_enough)(const struct job *job);
+	void (*after_rows)(struct job *job);
+	unsigned           n_keys;
+	const char        *declare;
+	const char *const *params;
+	unsigned           n_params;
+	bool               has_cursor;
+
+	struct search_hit        *hits;
+	unsigned                  n_hits, n_items; /* n_items: of them in the page */
+	bool                      more;
+	uint64_t                  skip;
+	uint32_t                  n_seen; /* that may be read */
+	struct search_facet_table tables[SEARCH_MAX_FACETS];
+	struct buf                items;
+	struct buf               *records; /* of each hit; heap */
+	struct buf                facets;
+};
+
+/* ---- search.c ---- */
+
+/* The next statement of this job. Not for the caller: whether it could be sent. */
+void search_query(struct job *job, const char *sql, unsigned n_params, const char *const *params,
+                  pg_rows_cb cb);
+/* Rows of a cursor, one after the other to on_row, until is_enough; then after_rows. */
+void search_rows(struct job *job, struct query_sql *sql);
+/* The callback's first line: false, the job is over or this has ended it. */
+bool              search_goes_on(struct job *job, int err);
+void              search_fail(struct job *job, int err);
+void              search_refuse(struct job *job, const char *text, size_t position);
+void              search_answer(struct job *job, struct buf *page);
+struct resources *search_resources(const struct job *job);
+void              search_surroundings(struct job *job, struct query_surroundings *ret);
+/* Exceptions complete: their texts, NULL if there are none. In the arena. */
+const char *search_exception_ids(struct job *job);
+const char *search_exception_names(struct job *job);
+
+/* ---- search_terms.c. BW_ESYNTAX with *error, BW_EPROTO: malformed ---- */
+
+int search_read_terms(struct bw_str terms, struct arena *a, struct search_plan *ret,
+                      struct query_error *error);
+
+/* ---- search_cursor.c ---- */
+
+/* Absent: it would be too long. */
+struct bw_str search_cursor_put(struct job *job, const struct search_state *state);
+int           search_cursor_get(struct job *job, struct search_state *ret);
+
+/* ---- search_scan.c ---- */
+
+bool search_may_see(struct job *job, struct bw_str path, struct bw_str primary_type);
+bool search_may_read(struct job *job, struct acl_item *item);
+void search_find_exceptions(struct job *job); /* then search_scan */
+void search_scan(struct job *job);
+void search_scan_done(struct job *job); /* frees */
+
+/* ---- search_page.c ---- */
+
+void search_load_items(struct job *job);
