@@ -11,6 +11,7 @@
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <wire/server.h>
@@ -32,6 +33,8 @@ static const enum wire_id permit[] = {
 	WIRE_SESSION_RELEASE,
 	WIRE_SESSION_WATCH,
 	WIRE_SEARCH,
+	WIRE_BLOB_WRITE,
+	WIRE_BLOB_READ,
 	WIRE_NONE,
 };
 
@@ -39,10 +42,7 @@ static const enum wire_id permit[] = {
 
 struct answers {
 	struct wire_server      *server;
-	struct resources        *resources;
-	struct sessions         *sessions;
-	struct commits          *commits;
-	struct searches         *searches;
+	struct answer_parts      parts;
 	struct principals_table *principals;
 	const struct handle_key *keys;
 	size_t                   n_keys;
@@ -61,6 +61,7 @@ struct conn {
 	struct session_asker session_asker;
 	struct commit_asker  commit_asker;
 	struct search_asker  search_asker;
+	struct blob_asker    blob_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -140,7 +141,7 @@ static void ask_batch(struct conn *c)
 {
 	struct answers *a = answers_of(c);
 
-	resources_ask(a->resources, &c->asker, a->batch, a->n_batch);
+	resources_ask(a->parts.resources, &c->asker, a->batch, a->n_batch);
 	drop_batch(a);
 }
 
@@ -159,7 +160,7 @@ static void ask(struct conn *c, const struct wire_question *q, enum ask_kind kin
 		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
 		return;
 	}
-	resources_expect(a->resources, question);
+	resources_expect(a->parts.resources, question);
 	/* Its handle may be closed by a later message of this read. */
 	principals_ref(question->who);
 	a->batch[a->n_batch++] = *question;
@@ -215,7 +216,7 @@ static void on_resource_commit(struct conn *c, const struct wire_question *q,
 	if (a->is_draining)
 		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
 	else
-		commits_ask(a->commits, &c->commit_asker, q, who, &list);
+		commits_ask(a->parts.commits, &c->commit_asker, q, who, &list);
 }
 
 static void on_handle_close(struct conn *c, const Bw__Wire__HandleClose *m)
@@ -233,7 +234,7 @@ static void on_search(struct conn *c, const struct wire_question *q, const Bw__W
 		return;
 	if (a->is_draining)
 		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
-	else if (!searches_ask(a->searches, &c->search_asker, q, who, str_of(&m->terms)))
+	else if (!searches_ask(a->parts.searches, &c->search_asker, q, who, str_of(&m->terms)))
 		hang_up(c, q, "malformed question for a search");
 }
 
@@ -242,11 +243,50 @@ static void on_session(struct conn *c, const struct wire_question *q, const stru
 	struct answers *a = answers_of(c);
 
 	if (!a->is_draining) {
-		if (!sessions_ask(a->sessions, &c->session_asker, q, m))
+		if (!sessions_ask(a->parts.sessions, &c->session_asker, q, m))
 			hang_up(c, q, "malformed question about a session");
 	} else if (wire_row(q->id)->answer != WIRE_NONE) {
 		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
 	}
+}
+
+static void on_blob_write(struct conn *c, const struct wire_question *q,
+                          const Bw__Wire__BlobWrite *m)
+{
+	struct answers    *a = answers_of(c);
+	struct principals *who = speaker(c, q, m->has_handle ? &m->handle : NULL, m->sequence);
+
+	if (who == NULL)
+		return;
+	if (a->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else if (!blobs_write(a->parts.blobs, &c->blob_asker, q, who, m))
+		hang_up(c, q, "malformed BLOB_WRITE");
+}
+
+static void on_blob_found(struct asker *asker, const struct ask_question *question)
+{
+	struct conn            *c = (struct conn *)((char *)asker - offsetof(struct conn, asker));
+	const struct blob_range range = { question->value, question->offset, question->max };
+
+	blobs_read(answers_of(c)->parts.blobs, &c->blob_asker, &question->q, &range);
+}
+
+static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw__Wire__BlobRead *m)
+{
+	struct ask_question question = {
+		.path = str_of(&m->path),
+		.property = str_of(&m->property),
+		.value = str_of(&m->value),
+		.offset = m->offset,
+		.max = m->max,
+		.on_blob = on_blob_found,
+	};
+
+	if (m->max < 1 || m->max > BLOB_MAX_OCTETS)
+		hang_up(c, q, "BLOB_READ asks for none or too many");
+	else
+		ask(c, q, ASK_BLOB, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
 
 static void on_message(struct wire_conn *base, const struct wire_question *q,
@@ -284,6 +324,12 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_SESSION_WATCH:
 		on_session(c, q, m);
 		break;
+	case WIRE_BLOB_WRITE:
+		on_blob_write(c, q, &m->u->blob_write);
+		break;
+	case WIRE_BLOB_READ:
+		on_blob_read(c, q, &m->u->blob_read);
+		break;
 	default:
 		fatalx("message %d is permitted and has no handler", (int)q->id);
 	}
@@ -301,6 +347,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	session_asker_init(&c->session_asker, base->chan);
 	commit_asker_init(&c->commit_asker, base->chan);
 	search_asker_init(&c->search_asker, base->chan);
+	blob_asker_init(&c->blob_asker, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
 }
@@ -323,14 +370,14 @@ static void on_close(struct wire_conn *base, const char *reason)
 	session_asker_gone(&c->session_asker);
 	commit_asker_gone(&c->commit_asker);
 	search_asker_gone(&c->search_asker);
+	blob_asker_gone(&c->blob_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;
 }
 
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
-                            const struct handle_key *keys, size_t n_keys, struct resources *r,
-                            struct sessions *sessions, struct commits *commits,
-                            struct searches *searches)
+                            const struct handle_key *keys, size_t n_keys,
+                            const struct answer_parts *parts)
 {
 	static const struct wire_server_ops ops = {
 		.on_open = on_open,
@@ -341,10 +388,7 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 	};
 	struct answers *a = xcalloc(1, sizeof(*a));
 
-	a->resources = r;
-	a->sessions = sessions;
-	a->commits = commits;
-	a->searches = searches;
+	a->parts = *parts;
 	a->keys = keys;
 	a->n_keys = n_keys;
 	a->principals = principals_table_new();

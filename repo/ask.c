@@ -35,6 +35,7 @@ enum ask_step ask_fail(struct resources *r, struct ask *ask, int err)
 		[-BW_EBUSY] = "too many reads are waiting for PostgreSQL",
 		[-BW_ETIME] = "PostgreSQL took too long",
 		[-BW_EIO] = "PostgreSQL refused a read",
+		[-BW_ECONFLICT] = "the property has another value by now",
 	};
 	unsigned retry = err == BW_EGONE || err == BW_EBUSY ? RETRY_S : 0;
 
@@ -91,6 +92,20 @@ uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct ac
 	return acl_evaluate(scope, look.who, &look.item);
 }
 
+bool ask_may_read_property(struct resources *r, const struct ask *ask, struct cache_entry *e,
+                           struct bw_str name)
+{
+	const struct acl_scope *scope = ask_scope_of(r, e);
+	struct look             look;
+
+	if (ask->question.who->admin)
+		return true;
+	if (!acl_is_restricted(scope, ask->question.who))
+		return acl_allowed(r->acl, scope, ask->question.who) & ACL_READ_PROPERTIES;
+	look = look_at(ask, scope, e->record, e->n_record);
+	return may_read_property(&look, name);
+}
+
 enum ask_step ask_answer_found(struct resources *r, struct ask *ask, const struct cache_entry *e,
                                size_t resolved, uint64_t allowed)
 {
@@ -142,19 +157,29 @@ enum ask_step ask_answer_page(struct resources *r, struct ask *ask, unsigned cou
 
 /* ---- waiting ---- */
 
+/* Moves a string of a question to where there is room for it, which is returned less it. */
+static char *keep(char *room, struct bw_str *s)
+{
+	if (s->p == NULL)
+		return room;
+	memcpy(room, s->p, s->n);
+	s->p = room;
+	return room + s->n;
+}
+
 static struct ask *to_heap(struct resources *r, struct ask *ask)
 {
 	const struct ask_question *q = &ask->question;
-	struct ask                *copy = xmalloc(sizeof(*copy) + q->path.n + q->after.n + 1);
+	size_t                     n = q->path.n + q->after.n + q->property.n + q->value.n;
+	struct ask                *copy = xmalloc(sizeof(*copy) + n + 1);
+	char                      *room = copy->text;
 
 	*copy = *ask;
 	copy->on_heap = true;
-	memcpy(copy->text, q->path.p, q->path.n);
-	copy->question.path.p = copy->text;
-	if (q->after.p != NULL) {
-		memcpy(copy->text + q->path.n, q->after.p, q->after.n);
-		copy->question.after.p = copy->text + q->path.n;
-	}
+	room = keep(room, &copy->question.path);
+	room = keep(room, &copy->question.after);
+	room = keep(room, &copy->question.property);
+	keep(room, &copy->question.value);
 	principals_ref(q->who);
 	LIST_INSERT_HEAD(&ask->asker->waiting, copy, with_asker);
 	r->n_waiting++;

@@ -330,7 +330,10 @@ void commit_start(struct commit *c)
 	const struct pg_param params[] = { { (char *)buf_data(&c->json) },
 		                           { user },
 		                           { c->owner->node } };
-	const struct pg_step  steps[] = { { COMMIT_BEGIN, NULL }, { COMMIT_APPLY, params } };
+	const struct pg_step  steps[] = {
+		 { COMMIT_BEGIN, NULL },
+		 { c->has_uploads ? COMMIT_APPLY_BLOBS : COMMIT_APPLY, params },
+	};
 
 	c->state = COMMIT_APPLYING;
 	snprintf(user, sizeof(user), "%llu", (unsigned long long)c->user);

@@ -53,6 +53,7 @@ struct commit {
 	int64_t              generation; /* of the entries that it waits for */
 	uint64_t             types;      /* of the super types, the same; 0: none */
 	uint32_t             changed;
+	bool                 has_uploads; /* a value is one */
 	bool                 spread; /* siblings have new positions */
 	struct buf           json;   /* the list without what is relaxed, with a NUL */
 	/* Of a judgement: what a copy is not to have. */

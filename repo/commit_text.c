@@ -132,6 +132,7 @@ static bool put_created(struct commit *c, struct json_out *j, const struct chang
 		if (!is_text(s))
 			return bad(c, ch, false);
 		json_out_key(j, s.p);
+		c->has_uploads |= value.type == BW_VALUE_BINARY;
 		if (!put_value(j, &value))
 			return bad(c, ch, true);
 	}
@@ -196,6 +197,7 @@ static bool put_rest(struct commit *c, struct json_out *j, const struct change *
 		return put_created(c, j, ch);
 	case CHANGE_SET:
 		json_out_key(j, "value");
+		c->has_uploads |= ch->value.type == BW_VALUE_BINARY;
 		if (!put_value(j, &ch->value))
 			return bad(c, ch, true);
 		return relaxed || put_base(c, j, ch);

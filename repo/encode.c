@@ -20,7 +20,7 @@ static const struct {
 	{ "dec", BW_VALUE_DECIMAL, JSON_STRING },   { "date", BW_VALUE_DATE, JSON_STRING },
 	{ "name", BW_VALUE_NAME, JSON_STRING },     { "path", BW_VALUE_PATH, JSON_STRING },
 	{ "ref", BW_VALUE_REFERENCE, JSON_STRING }, { "weak", BW_VALUE_WEAKREFERENCE, JSON_STRING },
-	{ "uri", BW_VALUE_URI, JSON_STRING },
+	{ "uri", BW_VALUE_URI, JSON_STRING },       { "bin", BW_VALUE_BINARY, JSON_STRING },
 };
 #define N_TAGS (sizeof(tags) / sizeof(tags[0]))
 

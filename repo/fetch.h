@@ -16,7 +16,7 @@
 #define PAGE_CHILDREN   256u
 
 struct ask {
-	struct ask_question question; /* on the heap: path and after are in text[] */
+	struct ask_question question; /* on the heap: its strings are in text[] */
 	struct asker       *asker;    /* NULL: gone; only on the heap */
 	bool                on_heap;
 	unsigned            rounds;
@@ -113,6 +113,9 @@ enum ask_step ask_need(struct resources *r, struct ask *ask, struct bw_str path,
                        struct cache_entry **ret);
 /* The bits on an entry that is known, 0 if it is not there or may not be read. */
 uint64_t                ask_look(struct resources *r, struct ask *ask, struct cache_entry *e);
+/* Of a resource whose node may be read. */
+bool ask_may_read_property(struct resources *r, const struct ask *ask, struct cache_entry *e,
+                           struct bw_str name);
 const struct acl_scope *ask_scope_of(struct resources *r, struct cache_entry *e);
 /* The bits of who asks on the node of a cached record, whose scope that is. */
 uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct acl_scope *scope,

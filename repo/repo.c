@@ -10,6 +10,7 @@
  *                                 |           `--> fetch --'--> PostgreSQL
  *             ---RESOURCE_COMMIT---------> commit ------------> (a transaction each)
  *             ---SESSION_*----> answer --> session -----------> (what it is told, at once)
+ *             ---BLOB_*-------> answer --> blob --------------> (octets, in pieces)
  *                                             journal ---------> (what has changed)
  *
  * Until the database has the schema of this program, and the entries are loaded, it does not greet.
@@ -44,6 +45,7 @@ struct repo {
 	struct sessions     *sessions;
 	struct commits      *commits;
 	struct searches     *searches;
+	struct blobs        *blobs;
 	struct journal      *journal;
 	struct answers      *answers; /* NULL until there is something to answer from */
 };
@@ -102,7 +104,13 @@ static void on_current(void *arg)
 	}
 	repo->answers =
 		answers_new(repo->loop, repo->listener, repo->gateway, repo->keys, repo->n_keys,
-	                    repo->resources, repo->sessions, repo->commits, repo->searches);
+	                    &(struct answer_parts){
+				    .resources = repo->resources,
+				    .sessions = repo->sessions,
+				    .commits = repo->commits,
+				    .blobs = repo->blobs,
+				    .searches = repo->searches,
+			    });
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -128,7 +136,8 @@ static size_t under_way(const void *arg)
 	const struct repo *repo = arg;
 
 	return resources_waiting(repo->resources) + sessions_waiting(repo->sessions) +
-	       commits_waiting(repo->commits) + searches_waiting(repo->searches);
+	       commits_waiting(repo->commits) + blobs_waiting(repo->blobs) +
+	       searches_waiting(repo->searches);
 }
 
 static void run(struct repo *repo)
@@ -164,6 +173,7 @@ static void run(struct repo *repo)
 	                            s->search_path.items, s->search_path.n, repo->resources);
 	randombytes_buf(number, sizeof(number));
 	sodium_bin2hex(node, sizeof(node), number, sizeof(number));
+	repo->blobs = blobs_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
 	repo->commits =
 		commits_new(repo->loop,
 	                    &(struct commits_settings){ repo->conninfo,
@@ -178,6 +188,7 @@ static void stop(struct repo *repo)
 	if (repo->answers != NULL)
 		answers_drain(repo->answers);
 	commits_free(repo->commits);
+	blobs_free(repo->blobs);
 	journal_free(repo->journal);
 	searches_free(repo->searches);
 	resources_free(repo->resources);

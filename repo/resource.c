@@ -10,6 +10,7 @@
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <stdlib.h>
+#include <wire/record.h>
 
 #define MAX_READS  4096u /* statements in flight */
 #define MAX_ROUNDS 1024u /* of one question; a list has one per page */
@@ -97,6 +98,39 @@ static enum ask_step resolve(struct resources *r, struct ask *ask)
 	return ask_fail(r, ask, BW_ENOTFOUND);
 }
 
+/* ---- BLOB_READ ---- */
+
+static bool has_value(const struct record *record, const struct record_prop *prop,
+                      struct bw_str value)
+{
+	for (unsigned i = 0; i < prop->n; i++)
+		if (bw_str_eq(record_value(record, prop, i), value))
+			return true;
+	return false;
+}
+
+static enum ask_step blob(struct resources *r, struct ask *ask)
+{
+	struct ask_question question = ask->question;
+	struct asker       *asker = ask->asker;
+	struct cache_entry *e;
+	struct record       record;
+	struct record_prop  prop;
+
+	if (ask_need(r, ask, question.path, &e) == ASK_OVER)
+		return ASK_OVER;
+	if (e == NULL || ask_look(r, ask, e) == 0 ||
+	    record_get(e->record, e->n_record, &record) != BW_OK ||
+	    !record_prop(&record, question.property, &prop) || prop.type != BW_VALUE_BINARY ||
+	    !ask_may_read_property(r, ask, e, question.property))
+		return ask_fail(r, ask, BW_ENOTFOUND);
+	if (!has_value(&record, &prop, question.value))
+		return ask_fail(r, ask, BW_ECONFLICT);
+	question.on_blob(asker, &question);
+	ask_end(r, ask);
+	return ASK_OVER;
+}
+
 /* ---- questions ---- */
 
 static void run(struct resources *r, struct ask *ask)
@@ -109,8 +143,10 @@ static void run(struct resources *r, struct ask *ask)
 		resolve(r, ask);
 	else if (ask->question.kind == ASK_GET)
 		get(r, ask);
-	else
+	else if (ask->question.kind == ASK_CHILDREN)
 		ask_children(r, ask);
+	else
+		blob(r, ask);
 }
 
 void resources_expect(struct resources *r, struct ask_question *q)

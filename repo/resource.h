@@ -24,7 +24,12 @@ enum ask_kind {
 	ASK_RESOLVE,  /* the longest prefix before a dot that is a readable resource */
 	ASK_GET,      /* that very path */
 	ASK_CHILDREN, /* of that path */
+	ASK_BLOB,     /* the octets of a value of that path's property */
 };
+
+/* The value may be read: who asked is answered by whoever is called here. */
+struct ask_question;
+typedef void (*ask_blob_cb)(struct asker *asker, const struct ask_question *question);
 
 struct ask_question {
 	enum ask_kind        kind;
@@ -34,7 +39,10 @@ struct ask_question {
 	struct bw_str        path;
 	struct bw_str        after; /* CHILDREN: name of the child before the page, or absent */
 	unsigned             max;   /* CHILDREN: 1 to 256 */
-	uint64_t             hash;  /* set by resources_expect */
+	struct bw_str        property, value; /* BLOB */
+	uint64_t             offset;          /* BLOB; max: octets */
+	ask_blob_cb          on_blob;
+	uint64_t             hash; /* set by resources_expect */
 };
 
 struct resources_settings {

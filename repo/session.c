@@ -10,6 +10,7 @@
  * session), BW_ETOOBIG, BW_EINVAL, and pg.h's. Logs nothing.
  * Tests: tests/unit/repo/session_test.c. */
 #include "session_impl.h"
+#include "bytea.h"
 #include "session_rows.h"
 #include <base/fatal.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void on_changed(void *arg, int err, const struct pg_rows *rows)
 		return;
 	}
 	arena_init(&a);
-	value = session_bytea(&a, rows, 0, 2);
+	value = bytea_get(&a, rows, 0, 2);
 	m.has_kind = m.has_value = value.p != NULL;
 	m.kind = (uint32_t)pg_int(rows, 0, 1);
 	m.value = (ProtobufCBinaryData){ value.n, (uint8_t *)value.p };
@@ -145,7 +146,7 @@ static struct session_ask *ask_new(struct sessions *s, struct session_asker *ask
 
 static const char *hash(struct arena *a, const ProtobufCBinaryData *b)
 {
-	return b->len == SESSION_HASH_SIZE ? session_bytea_text(a, b->data, b->len) : NULL;
+	return b->len == SESSION_HASH_SIZE ? bytea_text(a, b->data, b->len) : NULL;
 }
 
 static const char *name(struct arena *a, const ProtobufCBinaryData *b)
@@ -231,7 +232,7 @@ static bool set(struct sessions *s, struct session_asker *asker, const struct wi
 				 { name(a, &m->context) },
 				 { name(a, &m->name) },
 				 { sets ? number(a, m->kind) : NULL },
-				 { sets ? session_bytea_text(a, value.p, value.n) : NULL },
+				 { sets ? bytea_text(a, value.p, value.n) : NULL },
 			 },
 	                 3, on_changed);
 }

@@ -3,36 +3,9 @@
  * Owns: nothing. Runs in: repo's loop. Fails with: nothing; a row that no function of the migration
  * writes is fatal. Tests: tests/unit/repo/session_test.c. */
 #include "session_rows.h"
+#include "bytea.h"
 #include <base/fatal.h>
-#include <sodium.h>
 #include <wire/session.h>
-
-struct bw_str session_bytea(struct arena *a, const struct pg_rows *rows, unsigned row,
-                            unsigned column)
-{
-	struct bw_str text = pg_text(rows, row, column); /* \x and hexadecimal digits */
-	size_t        n;
-	uint8_t      *octets;
-
-	if (text.p == NULL)
-		return BW_ABSENT;
-	octets = arena_alloc(a, text.n / 2 + 1);
-	if (text.n < 2 ||
-	    sodium_hex2bin(octets, text.n / 2, text.p + 2, text.n - 2, NULL, &n, NULL) != 0)
-		fatalx("PostgreSQL writes a bytea as \"%.8s\"", text.p);
-	octets[n] = '\0';
-	return (struct bw_str){ (const char *)octets, n };
-}
-
-const char *session_bytea_text(struct arena *a, const void *octets, size_t n)
-{
-	char *text = arena_alloc(a, 2 * n + 3);
-
-	text[0] = '\\';
-	text[1] = 'x';
-	sodium_bin2hex(text + 2, 2 * n + 1, octets, n);
-	return text;
-}
 
 static enum session_what what_of(struct bw_str text)
 {
@@ -76,7 +49,7 @@ unsigned session_rows_put(struct buf *out, const struct pg_rows *rows)
 		if (v.name.p == NULL)
 			continue;
 		v.kind = (enum session_kind)pg_int(rows, i, SESSION_KIND);
-		v.value = session_bytea(&a, rows, i, SESSION_VALUE);
+		v.value = bytea_get(&a, rows, i, SESSION_VALUE);
 		session_record_put(out, at, &v);
 	}
 	arena_done(&a);

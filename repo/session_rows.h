@@ -21,8 +21,3 @@ enum session_column {
 
 /* Appends the records; how many. */
 unsigned session_rows_put(struct buf *out, const struct pg_rows *rows);
-/* The octets of a bytea, in a; absent for NULL. */
-struct bw_str session_bytea(struct arena *a, const struct pg_rows *rows, unsigned row,
-                            unsigned column);
-/* The text of a bytea, for a parameter; in a. */
-const char *session_bytea_text(struct arena *a, const void *octets, size_t n);

@@ -15,7 +15,8 @@ enum bw_value_type {
 	BW_VALUE_PATH,
 	BW_VALUE_REFERENCE,
 	BW_VALUE_WEAKREFERENCE,
-	BW_VALUE_URI
+	BW_VALUE_URI,
+	BW_VALUE_BINARY /* blob.h; as text: what identifies the octets, and their number */
 };
 
 /* One value, or a list of values of one type. Type 0: absent. STRING, LONG, DOUBLE and BOOLEAN are what

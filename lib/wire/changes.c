@@ -36,7 +36,7 @@ static bool take_value(struct cursor *c, struct change_value *ret)
 	ret->multiple = p[0] & MULTIPLE;
 	ret->n = get_u16(p + 1);
 	ret->at = p + VALUE_FIXED;
-	return ret->type >= BW_VALUE_STRING && ret->type <= BW_VALUE_URI &&
+	return ret->type >= BW_VALUE_STRING && ret->type <= BW_VALUE_BINARY &&
 	       (ret->multiple || ret->n == 1) && check_strs(c, ret->n);
 }
 

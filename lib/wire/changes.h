@@ -22,7 +22,8 @@
  *           ACE_ADD, ACE_REMOVE  u8 1: the entry allows, 0: denies, u16 number of restrictions,
  *                   value: privileges, restrictions like properties; both are multiple Strings
  *    value = u8 type (enum bw_value_type) | 0x80 if multiple, u16 number of values,
- *            str ... values (Long, Double, Boolean as their text)
+ *            str ... values (Long, Double, Boolean as their text; a new Binary as the id of its
+ *            upload, and it is stored as what BLOB_READ takes)
  *    base  = u8 enum change_base, and a value if it is CHANGE_BASE_VALUE
  *    str   = u32 size, octets, one NUL that the size does not count
  */

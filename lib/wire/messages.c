@@ -33,6 +33,10 @@
 #define FIELDS_SESSION_WATCH          bw__wire__session_watch__descriptor
 #define FIELDS_SESSION_DATA           bw__wire__session_data__descriptor
 #define FIELDS_SESSION_CHANGED        bw__wire__session_changed__descriptor
+#define FIELDS_BLOB_WRITE             bw__wire__blob_write__descriptor
+#define FIELDS_BLOB_WRITTEN           bw__wire__blob_written__descriptor
+#define FIELDS_BLOB_READ              bw__wire__blob_read__descriptor
+#define FIELDS_BLOB_DATA              bw__wire__blob_data__descriptor
 #define FIELDS_HELLO                  bw__wire__hello__descriptor
 #define FIELDS_FAILED                 bw__wire__failed__descriptor
 

@@ -95,6 +95,10 @@ union wire_any {
 	Bw__Wire__SessionWatch          session_watch;
 	Bw__Wire__SessionData           session_data;
 	Bw__Wire__SessionChanged        session_changed;
+	Bw__Wire__BlobWrite             blob_write;
+	Bw__Wire__BlobWritten           blob_written;
+	Bw__Wire__BlobRead              blob_read;
+	Bw__Wire__BlobData              blob_data;
 	Bw__Wire__Hello                 hello;
 	Bw__Wire__Failed                failed;
 };

@@ -161,6 +161,34 @@ static Bw__Wire__SessionChanged sample_session_changed = {
 	.value = SAMPLE_BYTES("old"),
 	.lease = 1,
 };
+static Bw__Wire__BlobWrite sample_blob_write = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_write__descriptor),
+	.sequence = 3,
+	.has_upload = 1,
+	.upload = SAMPLE_BYTES("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+	.offset = 65536,
+	.data = SAMPLE_BYTES("\0\377"),
+};
+static Bw__Wire__BlobWritten sample_blob_written = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_written__descriptor),
+	.upload = SAMPLE_BYTES("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+	.length = 65538,
+};
+static Bw__Wire__BlobRead sample_blob_read = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_read__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 4,
+	.value = SAMPLE_BYTES("not a value, but that is not looked at here"),
+	.property = SAMPLE_BYTES("jcr:data"),
+	.offset = 1ull << 29,
+	.max = 196608,
+	.path = SAMPLE_BYTES("/content/film/jcr:content"),
+};
+static Bw__Wire__BlobData sample_blob_data = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_data__descriptor),
+	.data = SAMPLE_BYTES("\0\1\2"),
+};
 static Bw__Wire__Hello sample_hello = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__hello__descriptor),
 	.wire_version = WIRE_VERSION,
@@ -204,6 +232,10 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_session_watch.base,
 		&sample_session_data.base,
 		&sample_session_changed.base,
+		&sample_blob_write.base,
+		&sample_blob_written.base,
+		&sample_blob_read.base,
+		&sample_blob_data.base,
 		&sample_hello.base,
 		&sample_failed.base,
 	};

@@ -47,6 +47,7 @@ static enum bw_value_type type_of(char **value)
 		{ "b:", BW_VALUE_BOOLEAN },   { "name:", BW_VALUE_NAME },
 		{ "path:", BW_VALUE_PATH },   { "ref:", BW_VALUE_REFERENCE },
 		{ "uri:", BW_VALUE_URI },     { "weak:", BW_VALUE_WEAKREFERENCE },
+		{ "bin:", BW_VALUE_BINARY },
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {

@@ -1,7 +1,7 @@
 /* changing.h - lists of changes in words, for tests; and the session that they are decided in.
  *
  * Steps, separated by ';' (values: text; l:5, d:1.5, b:true, date:.., dec:, name:, path:, ref:, weak:,
- * uri: with a type; [a,b] and l:[1,2] lists; %41 any octet):
+ * uri:, bin: (an upload) with a type; [a,b] and l:[1,2] lists; %41 any octet):
  *
  *    create /a/n [type=T] [mixin=M].. [p=v]..     remove /a/n
  *    move /a /b/c         copy /a /b/c            order /a/n [SIBLING]

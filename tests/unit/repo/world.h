@@ -33,6 +33,7 @@ struct world {
 	struct searches      *searches;
 	struct journal       *journal;
 	struct commits       *commits;
+	struct blobs         *blobs;
 	struct answers       *answers;
 	struct handle_key     key;
 	char                  socket[80];

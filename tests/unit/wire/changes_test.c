@@ -287,7 +287,7 @@ static void type_beyond(size_t list)
 {
 	struct change_text t = one;
 
-	t.type = BW_VALUE_URI + 1;
+	t.type = BW_VALUE_BINARY + 1;
 	put_set(list, CHANGE_BASE_VALUE, &t);
 }
 

@@ -194,7 +194,7 @@ Test(record, what_breaks_the_rules_is_refused)
 	cr_assert_eq(record_get(buf_data(&out), buf_size(&out), &r), BW_EPROTO);
 	buf_clear(&out); /* a type that is none */
 	at = record_begin(&out, 1, 1, BW_STR("/a"), BW_STR("t"), BW_ABSENT, BW_ABSENT);
-	record_put_prop(&out, at, BW_STR("a"), BW_VALUE_URI + 1, true);
+	record_put_prop(&out, at, BW_STR("a"), BW_VALUE_BINARY + 1, true);
 	record_end(&out, at);
 	cr_assert_eq(record_get(buf_data(&out), buf_size(&out), &r), BW_EPROTO);
 	buf_clear(&out); /* a path that is none */
