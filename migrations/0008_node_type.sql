@@ -333,11 +333,13 @@ CREATE FUNCTION repo.identifiers_keep(ids bigint[]) RETURNS void LANGUAGE plpgsq
 DECLARE
 	twin record;
 BEGIN
-	SELECT t.path, u.path AS other INTO twin
-		FROM repo.content c JOIN repo.tree t ON t.id = c.id
-			JOIN repo.identifier i ON i.uuid = c.properties -> 'jcr:uuid' ->> 's' AND i.node <> c.id
-			JOIN repo.tree u ON u.id = i.node
-		WHERE c.id = ANY (identifiers_keep.ids) ORDER BY t.path LIMIT 1;
+	SELECT max(path) AS path, min(path) AS other INTO twin FROM (
+			SELECT t.path, c.properties -> 'jcr:uuid' ->> 's' AS uuid
+				FROM repo.content c JOIN repo.tree t ON t.id = c.id WHERE c.id = ANY (identifiers_keep.ids)
+			UNION SELECT u.path, i.uuid
+				FROM repo.content c JOIN repo.identifier i ON i.uuid = c.properties -> 'jcr:uuid' ->> 's'
+					JOIN repo.tree u ON u.id = i.node WHERE c.id = ANY (identifiers_keep.ids)) n
+		GROUP BY uuid HAVING count(*) > 1 ORDER BY 1 LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION '"%" has the identifier of "%"', twin.path, twin.other
 			USING ERRCODE = 'unique_violation';
@@ -934,6 +936,7 @@ DECLARE
 	child_name CONSTANT text := substring(wanted FROM '[^/]*$');
 	type       text := node_create.primary_type;
 	parent_id  bigint;
+	locked     boolean;
 	new_id     bigint;
 	def        repo.node_type;
 	held       jsonb;
@@ -945,9 +948,13 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	-- The lock that property_set waits for before it adds a property.
-	SELECT t.id INTO parent_id FROM repo.tree t WHERE t.path = above FOR KEY SHARE;
+	SELECT t.id, EXISTS (SELECT FROM repo.node_type d WHERE d.name = ANY (t.primary_type || t.mixins)
+			AND child_name = ANY (d.protected_children) AND NOT d.created_children ? child_name)
+		INTO parent_id, locked FROM repo.tree t WHERE t.path = above FOR KEY SHARE;
 	IF parent_id IS NULL THEN
 		RAISE EXCEPTION 'no parent: "%"', wanted USING ERRCODE = 'foreign_key_violation';
+	ELSIF locked THEN
+		RAISE EXCEPTION 'child "%" of "%" is protected', child_name, above USING ERRCODE = 'check_violation';
 	END IF;
 	IF EXISTS (SELECT FROM repo.content c WHERE c.id = parent_id AND c.properties ? child_name) THEN
 		RAISE EXCEPTION 'a property has this name: "%"', wanted USING ERRCODE = 'unique_violation';
