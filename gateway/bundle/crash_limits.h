@@ -1,5 +1,5 @@
 /* crash_limits.h - what crashed this worker's predecessors is not run for a while: a pattern, a mounted
- * servlet or a preprocessor is answered 503, an error page gives way to the built-in one. So one
+ * servlet or a preprocessor is answered 503, an error page gives way to the built-in one, a listener is not told. So one
  * request which crashes a servlet does not cost everybody else a worker each second. The time doubles
  * with every crash and ends, so that nobody can switch a page off for good. */
 #pragma once

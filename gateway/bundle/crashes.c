@@ -5,7 +5,7 @@
  *                                                          that: 1 s, 2 s ... 64 s
  *
  * A subject is a pattern, a mounted servlet or a preprocessor, in whose place 503 is answered, or an
- * error page, in whose place the built-in one is shown.
+ * error page, in whose place the built-in one is shown, or a listener, which is not told.
  *
  * A crash is forgotten after ten minutes without another one. Limits are per worker: while one
  * answers 503, the others serve; whoever sends the request that crashes meets them too, and each

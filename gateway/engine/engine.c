@@ -122,7 +122,7 @@ static int call(struct bw_req *req, struct mount_servlet *m, const struct resolu
 	mount_servlet_ref(m);
 	if (req->fiber != NULL)
 		before = fiber_subject(req->fiber);
-	set_subject(req, (struct fiber_subject){ MOUNT_SCOPE, m->name }, m->name);
+	set_subject(req, (struct fiber_subject){ MOUNT_SCOPE, m->subject }, m->name);
 	if (!m->async)
 		dispatch_forbid_async(req);
 	rc = servlet_call(m->type, m->object, req);

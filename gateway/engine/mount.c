@@ -113,15 +113,46 @@ static struct bw_str init_param_name(const struct bw_config *config, size_t i)
 	return BW_ABSENT;
 }
 
+static bool is_named(const struct bw_service *s, struct bw_str *ret)
+{
+	return (service_strings(s, "sling.core.servletName", ret, 1) > 0 && ret->n > 0) ||
+	       (service_strings(s, BW_SERVLET_NAME, ret, 1) > 0 && ret->n > 0);
+}
+
 static char *name_of(const struct bw_service *s)
 {
-	struct bw_str     name[1];
+	struct bw_str     name;
 	struct bw_bundle *bundle = service_bundle(s);
 
-	if ((service_strings(s, "sling.core.servletName", name, 1) > 0 && name[0].n > 0) ||
-	    (service_strings(s, BW_SERVLET_NAME, name, 1) > 0 && name[0].n > 0))
-		return xstrndup(name[0].p, name[0].n);
+	if (is_named(s, &name))
+		return xstrndup(name.p, name.n);
 	return xasprintf("%s/%" PRId64, bundle != NULL ? bundle->name : "", service_id(s));
+}
+
+/* The service's number is another one in the next worker. Without a name it is the bundle and what it is
+ * mounted for that say which one crashed: "acme.shop /bin/cart", "acme.shop acme/cart print GET". */
+static char *subject_of(const struct bw_service *s)
+{
+	static const char *const what[] = { BW_SLING_PATHS, BW_SLING_TYPES, BW_SLING_SELECTORS,
+		                            BW_SLING_EXTENSIONS, BW_SLING_METHODS };
+	struct bw_str            values[8], name;
+	struct bw_bundle        *bundle = service_bundle(s);
+	struct buf               text;
+	char                    *ret;
+
+	if (is_named(s, &name))
+		return xstrndup(name.p, name.n);
+	buf_init(&text);
+	buf_printf(&text, "%s", bundle != NULL ? bundle->name : "boardwalk");
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++) {
+		size_t n = service_strings(s, what[i], values, 8);
+
+		for (size_t k = 0; k < n && k < 8; k++)
+			buf_printf(&text, " %.*s", (int)values[k].n, values[k].p);
+	}
+	ret = xstrndup((const char *)buf_data(&text), buf_size(&text));
+	buf_done(&text);
+	return ret;
 }
 
 static bool call_init(struct mount_servlet *m)
@@ -154,6 +185,7 @@ static void servlet_free(struct mount_servlet *m, bool initialised)
 	condition_done(&m->methods);
 	service_unref(m->service);
 	free(m->name);
+	free(m->subject);
 	free(m);
 }
 
@@ -168,7 +200,8 @@ static struct mount_servlet *servlet_new(struct bw_service *s)
 	m->type = service_type(s, BW_SERVLET);
 	m->refs = 1;
 	m->name = name_of(s);
-	m->limit = limits_find(MOUNT_SCOPE, m->name);
+	m->subject = subject_of(s);
+	m->limit = limits_find(MOUNT_SCOPE, m->subject);
 	before = mark_begin(service_bundle(s), MARK_INIT);
 	m->object = o->make != NULL ? o->make(o->self, service_bundle(s)) : o->self;
 	if (o->make != NULL && m->object == NULL)

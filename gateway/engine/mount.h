@@ -33,6 +33,7 @@ struct mount_servlet {
 	unsigned                   refs;          /* being mounted is one, each call is one */
 	bool                       gone;          /* unregistered, also while its init still runs */
 	char                      *name;          /* as init was told */
+	char                      *subject;       /* what a crash is reported with */
 	bool                       strict, async; /* asyncSupported */
 	struct mount_condition     extensions, selectors, methods; /* asked for if strict */
 	const struct shared_limit *limit; /* it crashed workers; NULL: it did not */

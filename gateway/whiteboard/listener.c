@@ -13,6 +13,7 @@
 
 #include <base/fatal.h>
 #include <base/log.h>
+#include <bundle/crash_limits.h>
 #include <fiber.h>
 #include <stdlib.h>
 
@@ -65,6 +66,32 @@ static void check(const struct reading *r, uint64_t request, const char *event, 
 {
 	if (err < 0)
 		log_warning(request, "listener %s failed: %s returned %d", r->name.p, event, err);
+}
+
+/* ---- a call ---- */
+
+/* What a crash in a listener is known by: its bundle, all of whose listeners count as one. One that crashed
+ * workers is not told for a while: it is asked for nothing that a request would need. False: so it is.
+ * Where there is no fiber, a mark tells (binding.c). */
+static bool call_begin(const struct reading *r, struct fiber_subject *ret_outer)
+{
+	const char                *bundle = r->bundle ? r->bundle->name : "boardwalk";
+	const struct shared_limit *limit = limits_find(LISTENER_SCOPE, bundle);
+	struct fiber              *f = fiber_current();
+
+	if (limit && limits_hold(limit))
+		return false;
+	if (!f)
+		return true;
+	*ret_outer = fiber_subject(f);
+	fiber_set_subject(f, (struct fiber_subject){ LISTENER_SCOPE, bundle });
+	return true;
+}
+
+static void call_end(struct fiber_subject outer)
+{
+	if (fiber_current())
+		fiber_set_subject(fiber_current(), outer);
 }
 
 /* ---- a context's list ---- */
@@ -167,12 +194,15 @@ void listener_request_initialized(const struct snapshot_context *c, struct bw_re
 		req->listened = c;
 	for (size_t i = 0; i < c->n_listeners; i++) {
 		const struct snapshot_listener *l = &c->listeners[i];
+		struct fiber_subject            outer;
 
-		if (!(l->reading->listens & LISTENS_REQUEST) || !l->type->request_initialized)
+		if (!(l->reading->listens & LISTENS_REQUEST) || !l->type->request_initialized ||
+		    !call_begin(l->reading, &outer))
 			continue;
 		note(req, l->reading->note);
 		check(l->reading, req->id, "request_initialized",
 		      l->type->request_initialized(l->self, req));
+		call_end(outer);
 	}
 }
 
@@ -180,12 +210,15 @@ void listener_request_destroyed(const struct snapshot_context *c, struct bw_req 
 {
 	for (size_t i = 0; i < c->n_listeners; i++) {
 		const struct snapshot_listener *l = &c->listeners[i];
+		struct fiber_subject            outer;
 
-		if (!(l->reading->listens & LISTENS_REQUEST) || !l->type->request_destroyed)
+		if (!(l->reading->listens & LISTENS_REQUEST) || !l->type->request_destroyed ||
+		    !call_begin(l->reading, &outer))
 			continue;
 		note(req, l->reading->note);
 		check(l->reading, req->id, "request_destroyed",
 		      l->type->request_destroyed(l->self, req));
+		call_end(outer);
 	}
 	req->listened = NULL;
 }
@@ -197,6 +230,7 @@ static void tell_attribute(struct bw_req *req, const char *name, struct bw_str o
 
 	for (size_t i = 0; i < c->n_listeners; i++) {
 		const struct snapshot_listener *l = &c->listeners[i];
+		struct fiber_subject            outer;
 		int (*fn)(void *self, struct bw_req *req, const char *name, struct bw_str value);
 
 		if (!(l->reading->listens & LISTENS_REQUEST_ATTRIBUTE))
@@ -204,9 +238,11 @@ static void tell_attribute(struct bw_req *req, const char *name, struct bw_str o
 		fn = !old.p   ? l->type->request_attribute_added
 		     : !new.p ? l->type->request_attribute_removed
 		              : l->type->request_attribute_replaced;
-		if (fn)
-			check(l->reading, req->id, "a request attribute's event",
-			      fn(l->self, req, name, old.p ? old : new));
+		if (!fn || !call_begin(l->reading, &outer))
+			continue;
+		check(l->reading, req->id, "a request attribute's event",
+		      fn(l->self, req, name, old.p ? old : new));
+		call_end(outer);
 	}
 }
 
@@ -266,7 +302,13 @@ static void tell(const struct event *e)
 		if (is_listening(c->listeners[i], e->what))
 			all[n++] = binding_ref(c->listeners[i]);
 	for (size_t i = 0; i < n; i++) {
-		check(all[i]->reading, 0, e->text, e->call(type_of(all[i]), all[i]->self, e));
+		struct fiber_subject outer;
+
+		if (call_begin(all[i]->reading, &outer)) {
+			check(all[i]->reading, 0, e->text,
+			      e->call(type_of(all[i]), all[i]->self, e));
+			call_end(outer);
+		}
 		binding_unref(all[i]);
 	}
 	free(all);

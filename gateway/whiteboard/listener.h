@@ -7,6 +7,9 @@
 #pragma once
 #include "binding.h"
 
+/* A crash in one is reported with this and the name of its bundle. */
+#define LISTENER_SCOPE "listener"
+
 #include <boardwalk/listener.h>
 
 struct snapshot_context;

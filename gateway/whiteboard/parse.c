@@ -172,7 +172,8 @@ static void make_note(struct reading *r)
 	if (r->named)
 		r->note = xasprintf("%s:%s", bundle_name(r), r->name.p);
 	else
-		r->note = xasprintf("%s %s", r->name.p, r->n_patterns ? r->patterns[0].text.p : "");
+		r->note = xasprintf("%s %s", bundle_name(r),
+		                    r->n_patterns ? r->patterns[0].text.p : "");
 }
 
 /* ---- the kinds ---- */
@@ -299,7 +300,7 @@ static void read_listener(struct reading *r)
 		return;
 	r->kinds = READING_LISTENER;
 	make_name(r);
-	r->note = xasprintf("%s listener", r->name.p);
+	r->note = xasprintf("%s listener", bundle_name(r));
 	if (p->type != BW_PROP_BOOL && !(word && strcasecmp(p->u.string, "true") == 0))
 		r->invalid = r->kinds;
 }
@@ -308,7 +309,7 @@ static void read_preprocessor(struct reading *r)
 {
 	r->kinds = READING_PREPROCESSOR;
 	make_name(r);
-	r->note = xasprintf("%s preprocessor", r->name.p);
+	r->note = xasprintf("%s preprocessor", bundle_name(r));
 	read_params(r, BW_PREPROCESSOR_INIT);
 }
 

@@ -114,6 +114,28 @@ Test(mount, initialises_once_and_destroys_when_the_registration_goes)
 	cr_assert(gt(u64, mount_generation(), before));
 }
 
+/* Its service has another number in each worker. */
+Test(mount, what_has_no_name_crashes_as_what_it_is_mounted_for)
+{
+	const struct bw_prop path[] = { BW_P_STRING(BW_SLING_PATHS, "/bin/three") };
+	const struct bw_prop type[] = { BW_P_STRING(BW_SLING_PATHS, "/bin/four"),
+		                        BW_P_STRING(BW_SLING_TYPES, "acme/cart"),
+		                        BW_P_STRINGS(BW_SLING_METHODS, "GET", "POST") };
+
+	for (int round = 0; round < 2; round++) {
+		struct bw_service *s = add(path, 1, &registry), *t = add(type, 3, &registry);
+
+		cr_assert_str_eq(mount_node_servlet(mount_find(BW_STR("/bin/three")))->subject,
+		                 "boardwalk /bin/three");
+		cr_assert_str_eq(mount_node_servlet(mount_find(BW_STR("/bin/four")))->subject,
+		                 "boardwalk /bin/four acme/cart GET POST");
+		registry_unregister(s);
+		registry_unregister(t);
+	}
+	add(one_path, 3, &registry);
+	cr_assert_str_eq(mount_node_servlet(mount_find(BW_STR("/bin/one")))->subject, "one");
+}
+
 Test(mount, destroys_only_after_the_last_call_has_left)
 {
 	struct bw_service    *s = add(one_path, 3, &registry);

@@ -11,7 +11,9 @@
 #include <gateway/request.h>
 #include <gateway/shared.h>
 #include <gateway/whiteboard/inspect.h>
+#include <gateway/whiteboard/listener.h>
 #include <gateway/whiteboard/registry.h>
+#include <gateway/whiteboard/snapshot.h>
 #include <gateway/whiteboard/whiteboard.h>
 
 #include <base/clock.h>
@@ -443,6 +445,78 @@ Test(crashes, a_preprocessor_is_not_to_blame_for_what_is_behind_it)
 	expect_blame(&scene, "default /boom");
 	expect_status(put_passing, "/boom", 503);
 	expect_status(put_passing, "/other", 200);
+}
+
+static int crash_for_request(void *self, struct bw_req *req)
+{
+	return crash(self, req);
+}
+
+static int crash_for_context(void *self, struct bw_context *c, const char *name,
+                             const struct bw_value *value)
+{
+	(void)c;
+	(void)name;
+	(void)value;
+	return crash(self, NULL);
+}
+
+static int set_attribute(void *self, struct bw_req *req)
+{
+	const struct bw_value v = BW_V_LONG(1);
+
+	(void)self;
+	(void)req;
+	listener_context_attribute(snapshot_current()->contexts[0]->context, "a", NULL, &v);
+	return response_write(req, "ok", 2);
+}
+
+static const struct bw_listener at_begin = { .size = sizeof(at_begin),
+	                                     .request_initialized = crash_for_request },
+				at_end = { .size = sizeof(at_end),
+	                                   .request_destroyed = crash_for_request },
+				at_attribute = { .size = sizeof(at_attribute),
+	                                         .context_attribute_added = crash_for_context };
+static const struct bw_servlet setting = { .size = sizeof(setting), .get = set_attribute };
+
+static void put_listener(const char *interface, const struct bw_listener *type)
+{
+	const char *const              interfaces[] = { interface, NULL };
+	const struct bw_service_object object = { .type = type };
+	const struct bw_prop           props[] = { BW_P_BOOL(BW_LISTENER, true) };
+
+	registry_register(registry, NULL, interfaces, &object, props, 1, NULL);
+}
+
+static void put_at_begin(void)
+{
+	put_listener(BW_REQUEST_LISTENER, &at_begin);
+}
+
+static void put_at_end(void)
+{
+	put_listener(BW_REQUEST_LISTENER, &at_end);
+}
+
+static void put_at_attribute(void)
+{
+	put_listener(BW_CONTEXT_ATTRIBUTE_LISTENER, &at_attribute);
+	put(&setting, "/setting");
+}
+
+/* Session listeners are told by the same function as those of a context's attributes. */
+Test(crashes, a_listener_that_crashed_is_not_told_for_a_while)
+{
+	static const struct scene scenes[] = { { put_at_begin, "/other", 0, NULL },
+		                               { put_at_end, "/other", 0, NULL },
+		                               { put_at_attribute, "/setting", 0, NULL } };
+	struct shared_worker     *me = &shared->worker[0];
+
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
+		memset(me->limits, 0, sizeof(me->limits));
+		expect_blame(&scenes[i], "listener boardwalk");
+		expect_status(scenes[i].build, scenes[i].path, 200);
+	}
 }
 
 /* More patterns than there is room for: the one that was quiet the longest makes room. */

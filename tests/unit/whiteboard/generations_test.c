@@ -342,7 +342,7 @@ Test(generations, what_fails_leaves_the_old_one_alone)
 		int         err;
 	} rows[] = {
 		{ "n=2 start=fail", "failed to start (-7)", BW_ESERVLET },
-		{ "n=2 init=fail", "cannot initialise test.generation/", BW_ESERVLET },
+		{ "n=2 init=fail", "cannot initialise test.generation /gen/", BW_ESERVLET },
 		{ "n=2 engine=/bin/x init=fail", "cannot initialise", BW_ESERVLET },
 	};
 	size_t one;
