@@ -199,6 +199,9 @@ static const struct metric {
 	{ "boardwalk_crashes_total", "counter",
 	  "Crashes and endless loops while serving a request, by known code.", FIELD64(crashes),
 	  NULL },
+	{ "boardwalk_accepting", "gauge",
+	  "1 while the worker accepts from its own socket; others do in its place until then.",
+	  FIELD32(accepting), NULL },
 	{ "boardwalk_peers_ready", "gauge", "1 while auth and repo have greeted.", FIELD32(ready),
 	  NULL },
 };

@@ -295,20 +295,30 @@ __attribute__((noreturn)) static void become_gateway(const struct test_gateway  
 
 /* It does not tell when it listens, so it is asked until it answers, where no bundle is. That it accepts
  * a connection is no sign: it first takes its address alone, and resets who came in that moment. */
-static void wait_until_open(struct test_gateway *g)
+static unsigned count_accepting(const struct test_gateway *g)
+{
+	static const char    name[] = "\nboardwalk_accepting{worker=\"";
+	struct http_response r;
+	unsigned             n = 0, worker, value;
+
+	http_ask_once(g->port + 1, "GET", "/metrics", NULL, &r);
+	for (const char *at = r.body; at && (at = strstr(at, name)) != NULL; at += sizeof(name))
+		n += sscanf(at + sizeof(name) - 1, "%u\"} %u", &worker, &value) == 2 && value == 1;
+	http_response_done(&r);
+	return n;
+}
+
+static void wait_until_open(struct test_gateway *g, unsigned workers)
 {
 	unsigned long long limit = test_now_ms() + PATIENCE_MS;
-	int                answer = 0, status;
+	bool               open = false;
+	int                status;
 
-	while (answer == 0) {
-		struct http_response r;
-
-		http_ask_once(g->port + 1, "GET", "/health/live", NULL, &r);
-		answer = r.status;
-		http_response_done(&r);
+	while (!open) {
+		open = count_accepting(g) == workers;
 		if (waitpid(g->pid, &status, WNOHANG) == g->pid || test_now_ms() > limit)
 			give_up(g, "a gateway that does not start");
-		if (answer == 0)
+		if (!open)
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }
@@ -328,7 +338,7 @@ void test_gateway_start(struct test_gateway *ret, const struct test_gateway_opti
 		give_up(ret, "fork");
 	if (ret->pid == 0)
 		become_gateway(ret, options);
-	wait_until_open(ret);
+	wait_until_open(ret, options->workers);
 }
 
 static int wait_for_end(const struct test_gateway *g)

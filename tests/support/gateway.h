@@ -21,7 +21,7 @@ struct test_gateway_options {
 	const char *const *environment; /* "NAME=value" ..., NULL-terminated; may be NULL */
 };
 
-/* Returns when a worker answers; the others do as soon as their bundles are started. */
+/* Returns when every worker accepts. */
 void test_gateway_start(struct test_gateway *ret, const struct test_gateway_options *options);
 /* Ends it and waits for that. False if it did not end well, or if a worker did not at any time; its log
  * is printed then. */
