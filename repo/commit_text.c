@@ -70,21 +70,21 @@ static bool put_one(struct json_out *j, enum bw_value_type type, struct bw_str s
 static bool put_value(struct json_out *j, const struct change_value *v)
 {
 	const uint8_t *at = v->at;
-	bool           fits = true;
 
 	json_out_object(j);
 	json_out_key(j, encode_tag(v->type));
 	if (v->multiple)
 		json_out_array(j);
-	for (unsigned i = 0; i < v->n && fits; i++)
-		fits = put_one(j, v->type, change_next_str(&at));
+	for (unsigned i = 0; i < v->n; i++)
+		if (!put_one(j, v->type, change_next_str(&at)))
+			return false;
 	if (v->multiple)
 		json_out_array_end(j);
 	json_out_object_end(j);
-	return fits;
+	return true;
 }
 
-/* ---- changes ---- */
+/* ---- changes: false leaves the text unfinished, and c->text says why ---- */
 
 int commit_refuse(struct commit *c, int err, struct bw_str path, struct bw_str why)
 {
@@ -217,8 +217,6 @@ static bool put_rest(struct commit *c, struct json_out *j, const struct change *
 
 static bool put_change(struct commit *c, struct json_out *j, const struct change *ch, bool relaxed)
 {
-	bool fits;
-
 	if (!is_text(ch->path) || !is_text(ch->name))
 		return bad(c, ch, false);
 	json_out_object(j);
@@ -230,9 +228,10 @@ static bool put_change(struct commit *c, struct json_out *j, const struct change
 	put_str(j, ch->name);
 	json_out_key(j, "version");
 	json_out_int(j, (int64_t)(ch->version & INT64_MAX));
-	fits = put_rest(c, j, ch, relaxed);
+	if (!put_rest(c, j, ch, relaxed))
+		return false;
 	json_out_object_end(j);
-	return fits;
+	return true;
 }
 
 int commit_text(struct commit *c)

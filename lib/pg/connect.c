@@ -25,9 +25,11 @@ static bool send_schema_version(struct pg *pg)
 
 static bool send_set_up(struct pg *pg)
 {
+	/* Statements here are short and prepared: compiling one takes longer than it ever runs. */
 	static const char limits[] =
 		"SELECT set_config('statement_timeout', $1, false),"
-		"  set_config('idle_in_transaction_session_timeout', $2, false)";
+		"  set_config('idle_in_transaction_session_timeout', $2, false),"
+		"  set_config('jit', 'off', false)";
 	char              timeout[16], idle[16];
 	const char *const params[2] = { timeout, idle };
 
