@@ -82,6 +82,7 @@ static void answer(struct job *job)
 		.total = job->state.total,
 		.relation = job->state.relation,
 		.clamped = job->plan.clamped,
+		.whole = job->plan.n_fields == 0,
 	};
 	struct buf page;
 

@@ -13,6 +13,7 @@
 #include "forms/params.h"
 #include "request.h"
 #include "peers/resolver.h"
+#include "peers/search.h"
 #include "security/security.h"
 #include "session/session.h"
 #include "whiteboard/async.h"
@@ -287,6 +288,7 @@ const struct bw_host *bundles_host(void)
 		.service_register_as = service_register_as,
 		.res_reset = response_take_back,
 		.res_get_header = response_get_header,
+		.searching = &resolver_searching,
 	};
 
 	return &host;

@@ -11,6 +11,7 @@
 
 struct gateway_settings;
 struct shared_worker;
+struct search_page;
 
 /* Starts connecting. shared: this worker's counters, for ready and handles_open. Ignores SIGPIPE in
  * the process. */
@@ -40,5 +41,7 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 /* changes: wire/changes.h. *ret_reason: what is wrong, for the client; absent if repo said no more than
  * its code, or there was no answer. */
 int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason);
+/* A page for terms (wire/search.h), also where it says that they are none. */
+int ask_search(struct bw_resolver *r, struct bw_str terms, struct search_page *ret);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);

@@ -12,6 +12,7 @@
 #include "request.h"
 #include "resolver.h"
 #include <base/fatal.h>
+#include <wire/search.h>
 
 /* ---- the handle ---- */
 
@@ -230,6 +231,39 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 	*ret_n = page.n;
 	*ret_more = page.more;
 	return BW_OK;
+}
+
+struct search {
+	struct bw_resolver *r;
+	struct search_page *page;
+};
+
+static int take_search(void *arg, const struct wire_frame *f)
+{
+	struct search             *search = arg;
+	struct arena              *a = &search->r->req->arena;
+	struct wire_message        m;
+	const ProtobufCBinaryData *page;
+	const uint8_t             *copy;
+
+	ask_parse(f, &m);
+	page = &m.u->search_page.page;
+	copy = (uint8_t *)arena_dup(a, page->data, page->len);
+	if (search_page_get(copy, page->len, a, search->page) != BW_OK)
+		fatalx("malformed SEARCH_PAGE");
+	return BW_OK;
+}
+
+int ask_search(struct bw_resolver *r, struct bw_str terms, struct search_page *ret)
+{
+	Bw__Wire__Search m = BW__WIRE__SEARCH__INIT;
+	struct search    search = { r, ret };
+	int              err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.terms = ask_bytes(terms);
+	return ask_repo(r, WIRE_SEARCH, &m.base, HANDLE_FIELDS(m), take_search, &search);
 }
 
 struct commit {

@@ -19,6 +19,7 @@
 
 struct bw_session_info; /* session.h */
 struct bw_editing;      /* edit.h */
+struct bw_searching;    /* query.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -182,6 +183,8 @@ struct bw_host {
 
 	int (*res_reset)(struct bw_req *req, bool body_only);
 	struct bw_str (*res_get_header)(const struct bw_req *req, const char *name);
+
+	const struct bw_searching *searching; /* query.h */
 };
 
 struct bw_bundle_descriptor {

@@ -79,7 +79,7 @@ void search_put_head(struct buf *out, const struct search_page *head)
 	put_u32(p, head->n_items);
 	put_u32(p + 4, head->total);
 	p[8] = (uint8_t)head->relation;
-	p[9] = head->clamped;
+	p[9] = (uint8_t)(head->clamped | head->whole << 1);
 	put_u16(p + 10, (uint16_t)head->n_facets);
 	put_u32(p + 12, head->error_position);
 	buf_commit(out, HEAD_FIXED);
@@ -171,13 +171,14 @@ static bool take_head(struct search_reader *in, struct search_page *ret)
 {
 	const uint8_t *p;
 
-	if (!take(in, HEAD_FIXED, &p) || p[8] > SEARCH_AT_LEAST || p[9] > 1)
+	if (!take(in, HEAD_FIXED, &p) || p[8] > SEARCH_AT_LEAST || p[9] > 3)
 		return false;
 	*ret = (struct search_page){
 		.n_items = get_u32(p),
 		.total = get_u32(p + 4),
 		.relation = p[8],
-		.clamped = p[9],
+		.clamped = p[9] & 1,
+		.whole = p[9] >> 1,
 		.n_facets = get_u16(p + 10),
 		.error_position = get_u32(p + 12),
 	};

@@ -9,7 +9,7 @@
  *
  * A page:
  *
- *    0  u32 items, u32 total, u8 relation (enum search_relation), u8 clamped, u16 facets
+ *    0  u32 items, u32 total, u8 relation (enum search_relation), u8 flags (1 clamped, 2 whole), u16 facets
  *   12  u32 position of an error in the statement
  *   16  str next (cursor; empty: the last page), str error (empty: none; else there is nothing else)
  *    .  items: u32 score (IEEE 754 single), u16 highlights, record (wire/record.h),
@@ -111,7 +111,7 @@ struct search_page {
 	unsigned             n_items, n_facets;
 	uint32_t             total;
 	enum search_relation relation;
-	bool                 clamped;
+	bool                 clamped, whole; /* whole: items have all of their properties */
 	uint32_t             error_position;
 	struct bw_str        next, error; /* absent if empty */
 	struct search_item  *items;

@@ -3,11 +3,13 @@
 #include <gateway/edit/edit.h>
 #include <gateway/offload.h>
 #include <gateway/peers/resolver.h>
+#include <gateway/peers/search.h>
 #include <gateway/security/security.h>
 #include <gateway/session/session.h>
 
-/* Nobody gets a resolver to edit with. */
-const struct bw_editing resolver_editing = { .size = sizeof(resolver_editing) };
+/* Nobody gets a resolver to edit or to search with. */
+const struct bw_editing   resolver_editing = { .size = sizeof(resolver_editing) };
+const struct bw_searching resolver_searching = { .size = sizeof(resolver_searching) };
 
 int security_authenticate(struct bw_req *req)
 {
