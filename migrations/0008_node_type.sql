@@ -6,7 +6,8 @@
 --
 -- A definition says which properties and children there may, must and will be. Of each type stands
 -- here what was registered, and beside it what follows from it and from the types above, so that
--- nobody climbs at run time. Functions that change a node look at the one thing they change; whether
+-- nobody climbs at run time. Content from before is not looked at: a node must be as its types want it
+-- when it is next changed. Functions that change a node look at the one thing they change; whether
 -- the node as a whole is as its types want it is asked once, behind all changes, by repo.node_check.
 
 CREATE TABLE repo.node_type (
@@ -264,10 +265,13 @@ DECLARE
 	named CONSTANT text[] := ARRAY (SELECT jsonb_object_keys(def.properties - '*'));
 	bad   record;
 BEGIN
+	-- repo.property_fits, written out: a call of it for each property is most of the time.
 	SELECT t.path, p.key, p.value INTO bad
-		FROM repo.content c JOIN repo.tree t ON t.id = c.id, jsonb_each(c.properties) p
-		WHERE c.id = ANY (items_check.ids) AND (NOT open OR c.properties ?| named)
-			AND NOT repo.property_fits(def.properties, p.key, p.value)
+		FROM repo.content c JOIN repo.tree t ON t.id = c.id, jsonb_each(c.properties) p, jsonb_each(p.value) v
+		WHERE c.id = ANY (items_check.ids) AND (NOT open OR p.key = ANY (named))
+			AND NOT coalesce(def.properties -> p.key, def.properties -> '*', '[]')
+				?| CASE jsonb_typeof(v.value) WHEN 'array' THEN ARRAY[v.key || '[]', '*[]']
+					ELSE ARRAY[v.key, '*'] END
 		ORDER BY t.path, p.key LIMIT 1;
 	IF FOUND THEN
 		PERFORM repo.definition_fail(bad.path, types,
@@ -802,6 +806,12 @@ SELECT repo.node_types_register(pg_temp.l(
 	pg_temp.t('sling:ResourceAlias', '{}', 'X', pg_temp.l(pg_temp.p('sling:alias', 's'),
 		pg_temp.p('sling:alias', 's', 'L')), '[]')), true);
 DROP FUNCTION pg_temp.p, pg_temp.k, pg_temp.t, pg_temp.l;
+
+-- Of two nodes that have come to the same identifier the older one keeps it.
+INSERT INTO repo.identifier (uuid, node)
+	SELECT c.properties -> 'jcr:uuid' ->> 's', t.id FROM repo.tree t JOIN repo.content c ON c.id = t.id
+	WHERE 'mix:referenceable' = ANY (t.mixins) AND c.properties -> 'jcr:uuid' ? 's' ORDER BY t.id
+	ON CONFLICT (uuid) DO NOTHING;
 
 -- ---- types of nodes ----
 
