@@ -105,8 +105,8 @@ BEGIN
 		ELSE part[3] <= '28' END;
 END $$;
 
--- As in 0002; a Date is one, a Name and a Path could be somebody's, a URI is of RFC 3986, and an
--- identifier is not empty. Whether somebody has that identifier is not asked.
+-- As in 0002, and Binary; a Date is one, a Name and a Path could be somebody's, a URI is of RFC 3986,
+-- and an identifier is not empty. Whether somebody has that identifier is not asked.
 CREATE OR REPLACE FUNCTION repo.scalar_fits(tag text, scalar jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -127,6 +127,7 @@ BEGIN
 	WHEN 'dec' THEN kind = 'string'
 		AND txt ~ '^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,9})?$'
 	WHEN 'date' THEN kind = 'string' AND repo.date_fits(txt)
+	WHEN 'bin' THEN kind = 'string' AND txt ~ '^[0-9a-f]{64} (0|[1-9][0-9]{0,9})$'
 	WHEN 'uri' THEN kind = 'string'
 		AND txt ~ '^([A-Za-z0-9._~:/?#@!$&''()*+,;=[\]-]|%[0-9A-Fa-f]{2})*$'
 	WHEN 'ref' THEN kind = 'string' AND txt <> ''
@@ -134,7 +135,34 @@ BEGIN
 	ELSE kind = 'string'
 	END;
 END $$;
-ALTER FUNCTION repo.value_check(jsonb) STABLE;
+-- As in 0002, and bin.
+CREATE OR REPLACE FUNCTION repo.value_check(value jsonb) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	tag  text;
+	held jsonb;
+	one  jsonb;
+BEGIN
+	IF value IS NULL OR jsonb_typeof(value) <> 'object'
+			OR (SELECT count(*) FROM jsonb_object_keys(value)) <> 1 THEN
+		RAISE EXCEPTION 'not a typed value: %', left(value::text, 80)
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT key, m.value INTO tag, held FROM jsonb_each(value) m;
+	IF tag NOT IN ('s', 'bin', 'l', 'd', 'dec', 'date', 'b', 'name', 'path', 'ref', 'weak', 'uri') THEN
+		RAISE EXCEPTION 'unknown type tag: "%"', tag USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF jsonb_typeof(held) <> 'array' THEN
+		held := jsonb_build_array(held);
+	ELSIF jsonb_array_length(held) > 65535 THEN
+		RAISE EXCEPTION 'more than 65535 values' USING ERRCODE = 'program_limit_exceeded';
+	END IF;
+	FOR one IN SELECT jsonb_array_elements(held) LOOP
+		IF NOT repo.scalar_fits(tag, one) THEN
+			RAISE EXCEPTION 'value does not fit type tag "%": %', tag, left(one::text, 80)
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+	END LOOP;
+END $$;
 
 -- ---- definitions ----
 

@@ -1,13 +1,12 @@
 -- 0012_blob.sql - binary values: up to 1 GiB, kept in chunks of 64 KiB beside the content.
 --
 -- Locks and time: new tables, two triggers on repo.content; a few milliseconds. Undo: drop the
--- triggers, repo.blob_use, repo.blob_upload, repo.blob_chunk, repo.blob and the functions blob_*, and
--- create scalar_fits and value_check as in 0002.
+-- triggers, repo.blob_use, repo.blob_upload, repo.blob_chunk, repo.blob and the functions blob_*.
 --
--- A property of type Binary holds "HASH LENGTH" (JCR 2.0 section 3.6.1.2). The hash is the SHA-256 over
--- the SHA-256 of each chunk, in hexadecimal digits, so that a range can be checked without the rest
--- and equal content is stored once. What is being uploaded is a blob without a hash yet, and belongs to
--- whoever began it. What no property and no upload holds any more goes after an hour.
+-- A property of type Binary holds "HASH LENGTH" (JCR 2.0 section 3.6.1.2; repo.scalar_fits). The hash is
+-- the SHA-256 over the SHA-256 of each chunk, in hexadecimal digits, so that a range can be checked
+-- without the rest and equal content is stored once. What is being uploaded is a blob without a hash
+-- yet, and belongs to whoever began it. What no property and no upload holds any more goes after an hour.
 
 CREATE TABLE repo.blob (
 	id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -47,62 +46,6 @@ CREATE TABLE repo.blob_use (
 CREATE INDEX blob_use_blob ON repo.blob_use (blob);
 
 GRANT SELECT ON repo.blob, repo.blob_chunk TO boardwalk_repo;
-
--- ---- values ----
-
--- As in 0002, and Binary.
-CREATE OR REPLACE FUNCTION repo.scalar_fits(tag text, scalar jsonb) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-	kind text := jsonb_typeof(scalar);
-	txt  text := scalar #>> '{}';
-BEGIN
-	IF octet_length(txt) > 65536 THEN
-		RAISE EXCEPTION 'value of more than 64 KiB' USING ERRCODE = 'program_limit_exceeded';
-	END IF;
-	RETURN CASE tag
-	WHEN 'l' THEN kind = 'number' AND txt ~ '^-?[0-9]{1,19}$'
-		AND txt::numeric BETWEEN -9223372036854775808 AND 9223372036854775807
-	WHEN 'b' THEN kind = 'boolean'
-	WHEN 'd' THEN kind = 'string'
-		AND txt ~ '^([-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|NaN|-?Infinity)$'
-	WHEN 'dec' THEN kind = 'string'
-		AND txt ~ '^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,9})?$'
-	WHEN 'date' THEN kind = 'string'
-		AND txt ~ '^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[-+]\d\d:\d\d)$'
-	WHEN 'bin' THEN kind = 'string' AND txt ~ '^[0-9a-f]{64} (0|[1-9][0-9]{0,9})$'
-	ELSE kind = 'string'
-	END;
-END $$;
-
-CREATE OR REPLACE FUNCTION repo.value_check(value jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-	tag  text;
-	held jsonb;
-	one  jsonb;
-BEGIN
-	IF value IS NULL OR jsonb_typeof(value) <> 'object'
-			OR (SELECT count(*) FROM jsonb_object_keys(value)) <> 1 THEN
-		RAISE EXCEPTION 'not a typed value: %', left(value::text, 80)
-			USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	SELECT key, m.value INTO tag, held FROM jsonb_each(value) m;
-	IF tag NOT IN ('s', 'bin', 'l', 'd', 'dec', 'date', 'b', 'name', 'path', 'ref', 'weak', 'uri') THEN
-		RAISE EXCEPTION 'unknown type tag: "%"', tag USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	IF jsonb_typeof(held) <> 'array' THEN
-		held := jsonb_build_array(held);
-	ELSIF jsonb_array_length(held) > 65535 THEN
-		RAISE EXCEPTION 'more than 65535 values' USING ERRCODE = 'program_limit_exceeded';
-	END IF;
-	FOR one IN SELECT jsonb_array_elements(held) LOOP
-		IF NOT repo.scalar_fits(tag, one) THEN
-			RAISE EXCEPTION 'value does not fit type tag "%": %', tag, left(one::text, 80)
-				USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-	END LOOP;
-END $$;
 
 -- ---- who holds what ----
 
