@@ -41,6 +41,7 @@ struct acl {
 	struct acl_scope **buckets; /* by path */
 	size_t             n_buckets, n_scopes;
 	struct acl_entry  *entries;
+	struct bw_str     *names; /* of the entries' principals, in arena */
 	size_t             n_entries, cap_entries;
 	struct arena       arena; /* restrictions */
 	struct privileges *privileges;
@@ -91,6 +92,7 @@ void acl_free(struct acl *acl)
 		return;
 	free_scopes(acl);
 	free(acl->entries);
+	free(acl->names);
 	free(acl->loading);
 	free(acl->own);
 	privileges_free(acl->privileges);
@@ -147,6 +149,20 @@ const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct a
 	const struct acl_scope *s = find(acl, path);
 
 	return s != NULL ? s : parent;
+}
+
+bool acl_list_entry(const struct acl_scope *scope, unsigned *i, const struct acl_entry **ret,
+                    struct bw_str *ret_principal)
+{
+	while (*i < scope->n) {
+		uint32_t at = scope->first + (*i)++;
+
+		*ret = &scope->acl->entries[at];
+		*ret_principal = scope->acl->names[at];
+		if (!(*ret)->own)
+			return true;
+	}
+	return false;
 }
 
 /* ---- loading ---- */
@@ -210,10 +226,20 @@ void acl_load_add(struct acl *acl, struct bw_str path, const struct acl_entry *e
 	if (acl->n_entries == acl->cap_entries) {
 		acl->cap_entries = acl->cap_entries > 0 ? 2 * acl->cap_entries : 256;
 		acl->entries = xrealloc(acl->entries, acl->cap_entries * sizeof(*acl->entries));
+		acl->names = xrealloc(acl->names, acl->cap_entries * sizeof(*acl->names));
 	}
+	acl->names[acl->n_entries] = BW_ABSENT;
 	acl->entries[acl->n_entries++] = *entry;
 	s->restricted[entry->own] |= entry->restriction != NULL;
 	s->n++;
+}
+
+void acl_load_name(struct acl *acl, struct bw_str principal)
+{
+	if (acl->n_entries > 0)
+		acl->names[acl->n_entries - 1] =
+			(struct bw_str){ arena_dup(&acl->arena, principal.p, principal.n),
+			                 principal.n };
 }
 
 static int by_number(const void *a, const void *b)

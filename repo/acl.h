@@ -41,6 +41,13 @@ int64_t       acl_generation(const struct acl *acl); /* of the last load; -1: no
 /* Raised by each load, never 0: what was remembered under another number is void. */
 uint64_t acl_loads(const struct acl *acl);
 
+/* The name of the principal of the entry that was added last, for those who read the list. Copied. */
+void acl_load_name(struct acl *acl, struct bw_str principal);
+
+/* The entries of a path's list, in order: from i = 0 on, false past the last. Own lists' are not among
+ * them. Borrowed until the next load; the name is absent if it was not loaded. */
+bool acl_list_entry(const struct acl_scope *scope, unsigned *i, const struct acl_entry **ret,
+                    struct bw_str *ret_principal);
 /* The scope of an absolute path; NULL: no entry at it or above. Borrowed until the next load. */
 const struct acl_scope *acl_scope_of(const struct acl *acl, struct bw_str path);
 /* The same for a child of a node whose scope is known. */

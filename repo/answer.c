@@ -35,6 +35,8 @@ static const enum wire_id permit[] = {
 	WIRE_SEARCH,
 	WIRE_BLOB_WRITE,
 	WIRE_BLOB_READ,
+	WIRE_ACCESS_LIST,
+	WIRE_ACCESS_ASK,
 	WIRE_NONE,
 };
 
@@ -199,6 +201,23 @@ static void on_resource_children(struct conn *c, const struct wire_question *q,
 		ask(c, q, ASK_CHILDREN, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
 
+static void on_access_list(struct conn *c, const struct wire_question *q,
+                           const Bw__Wire__AccessList *m)
+{
+	struct ask_question question = { .path = str_of(&m->path) };
+
+	ask(c, q, ASK_LIST, m->has_handle ? &m->handle : NULL, m->sequence, &question);
+}
+
+static void on_access_ask(struct conn *c, const struct wire_question *q,
+                          const Bw__Wire__AccessAsk *m)
+{
+	struct ask_question question = { .path = str_of(&m->path),
+		                         .after = str_of(&m->privileges) };
+
+	ask(c, q, ASK_GRANTED, m->has_handle ? &m->handle : NULL, m->sequence, &question);
+}
+
 static void on_resource_commit(struct conn *c, const struct wire_question *q,
                                const Bw__Wire__ResourceCommit *m)
 {
@@ -306,6 +325,12 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 		break;
 	case WIRE_RESOURCE_COMMIT:
 		on_resource_commit(c, q, &m->u->resource_commit);
+		break;
+	case WIRE_ACCESS_LIST:
+		on_access_list(c, q, &m->u->access_list);
+		break;
+	case WIRE_ACCESS_ASK:
+		on_access_ask(c, q, &m->u->access_ask);
 		break;
 	case WIRE_HANDLE_CLOSE:
 		on_handle_close(c, &m->u->handle_close);

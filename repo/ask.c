@@ -31,6 +31,9 @@ enum ask_step ask_fail(struct resources *r, struct ask *ask, int err)
 {
 	static const char *const reasons[] = {
 		[-BW_ENOTFOUND] = "not found",
+		[-BW_EFORBIDDEN] = "not permitted",
+		[-BW_EINVAL] = "there is no such privilege",
+		[-BW_ETOOBIG] = "the list does not fit an answer",
 		[-BW_EGONE] = "PostgreSQL is away",
 		[-BW_EBUSY] = "too many reads are waiting for PostgreSQL",
 		[-BW_ETIME] = "PostgreSQL took too long",

@@ -7,7 +7,7 @@
 #include <base/log.h>
 #include <boardwalk/err.h>
 
-enum column { GENERATION, KIND, TEXT, PRINCIPAL, ALLOW, PRIVILEGES, RESTRICTIONS };
+enum column { GENERATION, KIND, TEXT, PRINCIPAL, ALLOW, PRIVILEGES, RESTRICTIONS, NAME };
 enum kind { PRIVILEGE = 1, OWN_LIST = 2, NODE_ENTRY = 3, OWN_ENTRY = 4 };
 
 /* False: the entry is left out. Restrictions that cannot be read, which the database does not let in,
@@ -35,8 +35,10 @@ static void load_entry(struct acl *acl, const struct pg_rows *rows, unsigned row
 		.own = own,
 	};
 
-	if (read_restrictions(acl, rows, row, &e))
-		acl_load_add(acl, pg_text(rows, row, TEXT), &e);
+	if (!read_restrictions(acl, rows, row, &e))
+		return;
+	acl_load_add(acl, pg_text(rows, row, TEXT), &e);
+	acl_load_name(acl, pg_text(rows, row, NAME));
 }
 
 static void load_row(struct acl *acl, const struct pg_rows *rows, unsigned row)

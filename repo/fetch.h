@@ -123,3 +123,6 @@ uint64_t ask_allowed(struct resources *r, const struct ask *ask, const struct ac
 
 /* children.c */
 enum ask_step ask_children(struct resources *r, struct ask *ask);
+/* access.c */
+enum ask_step ask_list(struct resources *r, struct ask *ask);
+enum ask_step ask_granted(struct resources *r, struct ask *ask);

@@ -9,6 +9,7 @@
 #define WRITE_PROPERTIES (ACL_ADD_PROPERTIES | ACL_ALTER_PROPERTIES | ACL_REMOVE_PROPERTIES)
 #define WRITE            (WRITE_PROPERTIES | ACL_ADD_CHILDREN | ACL_REMOVE_CHILDREN | ACL_REMOVE_NODE)
 
+/* The leaves first, in the order of their bits. */
 static const struct {
 	const char *name;
 	uint64_t    bits;
@@ -45,6 +46,7 @@ struct registered {
 	char    *name; /* heap */
 	size_t   n_name;
 	uint64_t bits;
+	bool     is_leaf;
 };
 
 struct privileges {
@@ -80,9 +82,9 @@ void privileges_free(struct privileges *p)
 
 void privileges_add(struct privileges *p, struct bw_str name, struct bw_str leaves)
 {
-	struct registered one = { .n_name = name.n };
+	struct registered one = { .n_name = name.n, .is_leaf = bw_str_eq(name, leaves) };
 
-	if (!bw_str_eq(name, leaves))
+	if (!one.is_leaf)
 		one.bits = privilege_list_bits(p, leaves);
 	else if (p->next_bit < PRIVILEGE_MAX)
 		one.bits = 1ull << p->next_bit++;
@@ -106,6 +108,16 @@ uint64_t privilege_bits(const struct privileges *p, struct bw_str name)
 		              name))
 			return p->registered[i].bits;
 	return 0;
+}
+
+struct bw_str privilege_leaf(const struct privileges *p, unsigned bit)
+{
+	if (bit < PRIVILEGE_BUILT_IN)
+		return bw_str(built_in[bit].name);
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->registered[i].is_leaf && p->registered[i].bits == 1ull << bit)
+			return (struct bw_str){ p->registered[i].name, p->registered[i].n_name };
+	return BW_ABSENT;
 }
 
 uint64_t privilege_list_bits(const struct privileges *p, struct bw_str names)

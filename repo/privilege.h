@@ -43,5 +43,8 @@ void               privileges_forget(struct privileges *p); /* what was register
 void privileges_add(struct privileges *p, struct bw_str name, struct bw_str leaves);
 /* A leaf or an aggregate; 0: there is none of that name. */
 uint64_t privilege_bits(const struct privileges *p, struct bw_str name);
+/* The name of the leaf with that number; absent: none has it. Borrowed until the next
+ * privileges_forget. */
+struct bw_str privilege_leaf(const struct privileges *p, unsigned bit);
 /* The bits of names with a blank between; what has no bit is passed over. */
 uint64_t privilege_list_bits(const struct privileges *p, struct bw_str names);

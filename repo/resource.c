@@ -145,6 +145,10 @@ static void run(struct resources *r, struct ask *ask)
 		get(r, ask);
 	else if (ask->question.kind == ASK_CHILDREN)
 		ask_children(r, ask);
+	else if (ask->question.kind == ASK_LIST)
+		ask_list(r, ask);
+	else if (ask->question.kind == ASK_GRANTED)
+		ask_granted(r, ask);
 	else
 		blob(r, ask);
 }

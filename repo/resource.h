@@ -25,6 +25,8 @@ enum ask_kind {
 	ASK_GET,      /* that very path */
 	ASK_CHILDREN, /* of that path */
 	ASK_BLOB,     /* the octets of a value of that path's property */
+	ASK_LIST,     /* the entries of that path */
+	ASK_GRANTED,  /* the privileges there */
 };
 
 /* The value may be read: who asked is answered by whoever is called here. */
@@ -37,12 +39,13 @@ struct ask_question {
 	struct principals   *who;
 	uint64_t             now_us; /* CLOCK_BOOTTIME */
 	struct bw_str        path;
-	struct bw_str        after; /* CHILDREN: name of the child before the page, or absent */
-	unsigned             max;   /* CHILDREN: 1 to 256 */
-	struct bw_str        property, value; /* BLOB */
-	uint64_t             offset;          /* BLOB; max: octets */
-	ask_blob_cb          on_blob;
-	uint64_t             hash; /* set by resources_expect */
+	/* CHILDREN: name of the child before the page, or absent. GRANTED: names of privileges. */
+	struct bw_str after;
+	unsigned      max;             /* CHILDREN: 1 to 256 */
+	struct bw_str property, value; /* BLOB */
+	uint64_t      offset;          /* BLOB; max: octets */
+	ask_blob_cb   on_blob;
+	uint64_t      hash; /* set by resources_expect */
 };
 
 struct resources_settings {

@@ -24,10 +24,11 @@ struct view {
 typedef bool holds_fn(const struct view *v, const struct bw_str *values, unsigned n);
 
 struct restriction {
-	const struct restriction *next;
-	holds_fn                 *holds;
-	unsigned                  n;
-	struct bw_str             values[];
+	struct restriction *next; /* names upward */
+	const char         *name; /* of kinds[] */
+	holds_fn           *holds;
+	unsigned            n;
+	struct bw_str       values[];
 };
 
 static bool is_one_of(struct bw_str s, const struct bw_str *values, unsigned n)
@@ -161,24 +162,26 @@ static const struct {
 	{ "rep:subtrees", subtrees_hold },
 };
 
-static holds_fn *kind_of(const char *name)
+/* -1: there is none of that name. */
+static int kind_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(kinds[i].name, name) == 0)
-			return kinds[i].holds;
-	return NULL;
+			return (int)i;
+	return -1;
 }
 
 static int parse_one(const char *name, const json_t *list, struct arena *arena,
-                     const struct restriction **first)
+                     struct restriction **first)
 {
 	size_t              n = json_array_size(list);
+	int                 kind = kind_of(name);
 	struct restriction *r;
 
-	if (!json_is_array(list) || kind_of(name) == NULL)
+	if (!json_is_array(list) || kind < 0)
 		return BW_EIO;
 	r = arena_alloc(arena, sizeof(*r) + n * sizeof(r->values[0]));
-	*r = (struct restriction){ *first, kind_of(name), (unsigned)n };
+	*r = (struct restriction){ NULL, kinds[kind].name, kinds[kind].holds, (unsigned)n };
 	for (size_t i = 0; i < n; i++) {
 		const json_t *value = json_array_get(list, i);
 
@@ -187,6 +190,9 @@ static int parse_one(const char *name, const json_t *list, struct arena *arena,
 		r->values[i].n = json_string_length(value);
 		r->values[i].p = arena_dup(arena, json_string_value(value), r->values[i].n);
 	}
+	while (*first != NULL && strcmp((*first)->name, r->name) < 0)
+		first = &(*first)->next;
+	r->next = *first;
 	*first = r;
 	return BW_OK;
 }
@@ -194,16 +200,26 @@ static int parse_one(const char *name, const json_t *list, struct arena *arena,
 int restriction_parse(const char *json, size_t n, struct arena *arena,
                       const struct restriction **ret)
 {
-	json_t     *all = json_loadb(json, n, 0, NULL), *list;
-	const char *name;
-	int         err = json_is_object(all) ? BW_OK : BW_EIO;
+	json_t             *all = json_loadb(json, n, 0, NULL), *list;
+	struct restriction *first = NULL;
+	const char         *name;
+	int                 err = json_is_object(all) ? BW_OK : BW_EIO;
 
-	*ret = NULL;
 	json_object_foreach (all, name, list)
 		if (err == BW_OK)
-			err = parse_one(name, list, arena, ret);
+			err = parse_one(name, list, arena, &first);
 	json_decref(all);
+	*ret = first;
 	return err;
+}
+
+const struct restriction *restriction_read(const struct restriction *r, const char **ret_name,
+                                           const struct bw_str **ret_values, unsigned *ret_n)
+{
+	*ret_name = r->name;
+	*ret_values = r->values;
+	*ret_n = r->n;
+	return r->next;
 }
 
 static struct bw_str last_name(struct bw_str text)

@@ -20,6 +20,9 @@ struct restriction;
  * not of this form, which the database never lets in. */
 int restriction_parse(const char *json, size_t n, struct arena *arena,
                       const struct restriction **ret);
+/* Names and values, one restriction after the other from the first on, by name; NULL: no more. */
+const struct restriction *restriction_read(const struct restriction *r, const char **ret_name,
+                                           const struct bw_str **ret_values, unsigned *ret_n);
 /* Whether an entry of that node bears on the item, which is at or below it. NULL: always. */
 bool restriction_holds(const struct restriction *r, struct bw_str node,
                        const struct acl_item *item);

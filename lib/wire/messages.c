@@ -22,6 +22,10 @@
 #define FIELDS_COMMITTED              bw__wire__committed__descriptor
 #define FIELDS_SEARCH                 bw__wire__search__descriptor
 #define FIELDS_SEARCH_PAGE            bw__wire__search_page__descriptor
+#define FIELDS_ACCESS_LIST            bw__wire__access_list__descriptor
+#define FIELDS_ACCESS_ENTRIES         bw__wire__access_entries__descriptor
+#define FIELDS_ACCESS_ASK             bw__wire__access_ask__descriptor
+#define FIELDS_ACCESS_GRANTED         bw__wire__access_granted__descriptor
 #define FIELDS_SESSION_LOAD           bw__wire__session_load__descriptor
 #define FIELDS_SESSION_CREATE         bw__wire__session_create__descriptor
 #define FIELDS_SESSION_SET            bw__wire__session_set__descriptor

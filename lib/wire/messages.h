@@ -84,6 +84,10 @@ union wire_any {
 	Bw__Wire__Committed             committed;
 	Bw__Wire__Search                search;
 	Bw__Wire__SearchPage            search_page;
+	Bw__Wire__AccessList            access_list;
+	Bw__Wire__AccessEntries         access_entries;
+	Bw__Wire__AccessAsk             access_ask;
+	Bw__Wire__AccessGranted         access_granted;
 	Bw__Wire__SessionLoad           session_load;
 	Bw__Wire__SessionCreate         session_create;
 	Bw__Wire__SessionSet            session_set;

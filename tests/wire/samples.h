@@ -93,6 +93,31 @@ static Bw__Wire__SearchPage sample_search_page = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__search_page__descriptor),
 	.page = SAMPLE_BYTES("a page"),
 };
+static Bw__Wire__AccessList sample_access_list = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__access_list__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 9,
+	.path = SAMPLE_BYTES("/content"),
+};
+static Bw__Wire__AccessEntries sample_access_entries = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__access_entries__descriptor),
+	.count = 2,
+	.entries = SAMPLE_BYTES("not a list of changes, but that is not looked at here"),
+};
+static Bw__Wire__AccessAsk sample_access_ask = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__access_ask__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 9,
+	.path = SAMPLE_BYTES("/content"),
+	.privileges = SAMPLE_BYTES("jcr:read jcr:write"),
+};
+static Bw__Wire__AccessGranted sample_access_granted = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__access_granted__descriptor),
+	.all = 1,
+	.privileges = SAMPLE_BYTES("rep:readNodes rep:readProperties"),
+};
 static Bw__Wire__SessionLoad sample_session_load = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_load__descriptor),
 	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
@@ -221,6 +246,10 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_committed.base,
 		&sample_search.base,
 		&sample_search_page.base,
+		&sample_access_list.base,
+		&sample_access_entries.base,
+		&sample_access_ask.base,
+		&sample_access_granted.base,
 		&sample_session_load.base,
 		&sample_session_create.base,
 		&sample_session_set.base,

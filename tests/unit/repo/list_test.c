@@ -183,9 +183,9 @@ static char *list_of_a(void)
 	return test_postgres_value(
 		w.server,
 		"SELECT coalesce(string_agg(concat_ws(' ', CASE WHEN a.allow THEN '+' ELSE '-' END "
-	        "||"
+		"||"
 		"  p.name, array_to_string(a.privileges, ','), nullif(a.restrictions::text, "
-	        "'{}')), "
+		"'{}')), "
 		"'; ' ORDER BY a.position), '') FROM repo.ace a"
 		" JOIN repo.tree t ON t.id = a.node JOIN auth.principal p ON p.id = a.principal"
 		" WHERE t.path = '/a'");
@@ -217,6 +217,126 @@ static void expect_list(const char *id, char *expected)
 			put_expected(entry, text, sizeof(text));
 	cr_assert_str_eq(list, text, "%s", id);
 	free(list);
+}
+
+/* ---- reading ---- */
+
+static void put_texts(struct buf *out, const struct change_value *v, const char *quote,
+                      const char *between)
+{
+	const uint8_t *at = v->at;
+
+	for (unsigned i = 0; i < v->n; i++) {
+		struct bw_str text = change_next_str(&at);
+
+		buf_printf(out, "%s%s%.*s%s", i > 0 ? between : "", quote, (int)text.n, text.p,
+		           quote);
+	}
+}
+
+/* An entry as list_of_a writes it. */
+static void put_entry(struct buf *out, const struct change *ch)
+{
+	const uint8_t      *at = ch->props;
+	struct change_value value;
+	struct bw_str       name;
+
+	buf_printf(out, "%s%s%.*s ", buf_size(out) > 0 ? "; " : "", ch->allow ? "+" : "-",
+	           (int)ch->name.n, ch->name.p);
+	put_texts(out, &ch->value, "", ",");
+	for (unsigned i = 0; i < ch->n_props; i++) {
+		change_next_prop(&at, &name, &value);
+		buf_printf(out, "%s\"%.*s\": [", i > 0 ? ", " : " {", (int)name.n, name.p);
+		put_texts(out, &value, "\"", ", ");
+		buf_printf(out, "]%s", i + 1 == ch->n_props ? "}" : "");
+	}
+}
+
+/* The list of a path over the wire as one text, heap; privileges in the order of their bits. NULL and
+ * *ret_err if it is refused. */
+static char *read_list(struct client *c, uint64_t session, const char *path, int *ret_err)
+{
+	Bw__Wire__AccessList m = BW__WIRE__ACCESS_LIST__INIT;
+	struct wire_message  answer;
+	struct changes       list;
+	struct change        ch;
+	struct call          call;
+	struct buf           out;
+	size_t               at = 0;
+
+	buf_init(&out);
+	m.sequence = session;
+	m.path = (ProtobufCBinaryData){ strlen(path), (uint8_t *)path };
+	client_ask(c, &call, WIRE_ACCESS_LIST, &m.base);
+	call_wait(&w, &call);
+	*ret_err = call.err;
+	if (call.err == BW_OK) {
+		struct wire_frame f = { .id = WIRE_ACCESS_ENTRIES,
+			                .length = (uint32_t)call.n,
+			                .payload = call.answer };
+
+		cr_assert_eq(wire_message_get(&f, &answer), BW_OK);
+		if (answer.u->access_entries.count > 0) {
+			cr_assert_eq(changes_get(answer.u->access_entries.entries.data,
+			                         answer.u->access_entries.entries.len, &list),
+			             BW_OK);
+			cr_assert_eq(list.n, answer.u->access_entries.count);
+			while (changes_next(&list, &at, &ch))
+				put_entry(&out, &ch);
+		}
+	}
+	call_done(&call);
+	buf_printf(&out, "%c", '\0');
+	return (char *)out.mem;
+}
+
+/* In what order privileges stand is nobody's business: sorted, as the database has them. */
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_privileges(char *list)
+{
+	char *names[64], copy[2048], *entry, *more = NULL, *rest;
+
+	snprintf(copy, sizeof(copy), "%s", list);
+	list[0] = '\0';
+	for (entry = strtok_r(copy, ";", &more); entry != NULL;
+	     entry = strtok_r(NULL, ";", &more)) {
+		char    *who, *all, *save = NULL, *name, *next = NULL;
+		unsigned n = 0;
+
+		who = strtok_r(entry, " ", &save);
+		all = strtok_r(NULL, " ", &save);
+		rest = save;
+		for (name = strtok_r(all, ",", &next); name != NULL;
+		     name = strtok_r(NULL, ",", &next))
+			names[n++] = name;
+		qsort(names, n, sizeof(names[0]), by_text);
+		sprintf(list + strlen(list), "%s%s ", list[0] != '\0' ? "; " : "", who);
+		for (unsigned i = 0; i < n; i++)
+			sprintf(list + strlen(list), "%s%s", i > 0 ? "," : "", names[i]);
+		if (rest != NULL && *rest != '\0')
+			sprintf(list + strlen(list), " %s", rest);
+	}
+}
+
+/* What a reader of the list gets is what the database has. */
+static void expect_read(struct client *c, const char *id)
+{
+	uint64_t session = client_login(c, HANDLE_ADMIN, 1, NULL);
+	int      err;
+	char    *expected = list_of_a(), *list = read_list(c, session, "/a", &err);
+
+	if (err == BW_OK) {
+		sort_privileges(list);
+		cr_assert_str_eq(list, expected, "%s", id);
+	} else {
+		cr_assert(err == BW_ENOTFOUND && expected[0] == '\0', "%s: %d", id, err);
+	}
+	free(list);
+	free(expected);
 }
 
 /* "u: steps": as that user, in no group but everyone; else as the administrator. */
@@ -264,6 +384,7 @@ static void run_edit_row(struct client *c, char *line)
 	} else {
 		cr_assert_eq(err, BW_OK, "%s: %d", id, err);
 		expect_list(id, after);
+		expect_read(c, id);
 	}
 	free(before);
 }
@@ -287,4 +408,86 @@ Test(list, edit_rows)
 	cr_assert(n_rows >= rows_least(30), "only %u rows", n_rows);
 	client_close(&c);
 	fclose(f);
+}
+
+/* The privileges on a path over the wire, and whether all of those named are among them: "yes: jcr:all",
+ * "no: ...", or the error. */
+static char *granted(struct client *c, uint64_t session, const char *path, const char *names)
+{
+	Bw__Wire__AccessAsk m = BW__WIRE__ACCESS_ASK__INIT;
+	struct wire_message answer;
+	struct call         call;
+	struct wire_frame   f;
+	char               *text;
+
+	m.sequence = session;
+	m.path = (ProtobufCBinaryData){ strlen(path), (uint8_t *)path };
+	m.privileges = (ProtobufCBinaryData){ strlen(names), (uint8_t *)names };
+	client_ask(c, &call, WIRE_ACCESS_ASK, &m.base);
+	call_wait(&w, &call);
+	if (call.err != BW_OK) {
+		cr_assert_neq(asprintf(&text, "%d", call.err), -1);
+	} else {
+		f = (struct wire_frame){ .id = WIRE_ACCESS_GRANTED,
+			                 .length = (uint32_t)call.n,
+			                 .payload = call.answer };
+		cr_assert_eq(wire_message_get(&f, &answer), BW_OK);
+		cr_assert_neq(asprintf(&text, "%s: %.*s",
+		                       answer.u->access_granted.all ? "yes" : "no",
+		                       (int)answer.u->access_granted.privileges.len,
+		                       (char *)answer.u->access_granted.privileges.data),
+		              -1);
+	}
+	call_done(&call);
+	return text;
+}
+
+static void expect_granted(struct client *c, uint64_t session, const char *path, const char *names,
+                           const char *expected)
+{
+	char *text = granted(c, session, path, names);
+
+	cr_assert_str_eq(text, expected, "%s at %s", names, path);
+	free(text);
+}
+
+Test(list, what_is_granted_can_be_asked)
+{
+	struct client c;
+	uint64_t      admin, u;
+	char         *list;
+	int           err;
+
+	client_open(&w, &c);
+	start_anew();
+	do_step("private bw:own");
+	do_step("/a +u jcr:read,bw:own");
+	do_step("/a +u jcr:modifyProperties itemNames=[n]");
+	do_step("make /a/n");
+	settle();
+	admin = client_login(&c, HANDLE_ADMIN, 1, NULL);
+	u = client_login(&c, HANDLE_USER, number("SELECT auth.principal_id('u')%s", ""),
+	                 (uint64_t[]){ 3, 0 });
+	expect_granted(&c, admin, "/a", "jcr:all jcr:write", "yes: jcr:all");
+	expect_granted(&c, u, "/a", "jcr:read", "yes: rep:readNodes rep:readProperties bw:own");
+	expect_granted(&c, u, "/a", "rep:readNodes bw:own",
+	               "yes: rep:readNodes rep:readProperties bw:own");
+	expect_granted(&c, u, "/a", "jcr:read jcr:write",
+	               "no: rep:readNodes rep:readProperties bw:own");
+	expect_granted(&c, u, "/a", "", "yes: rep:readNodes rep:readProperties bw:own");
+	expect_granted(
+		&c, u, "/a/n", "jcr:modifyProperties",
+		"yes: rep:readNodes rep:readProperties rep:addProperties rep:alterProperties "
+		"rep:removeProperties bw:own");
+	expect_granted(&c, u, "/a", "jcr:nonsense", "-1");
+	expect_granted(&c, u, "/a", "jcr:read  jcr:write", "-1");
+	expect_granted(&c, u, "/", "jcr:read", "-5");
+	expect_granted(&c, u, "/missing", "jcr:read", "-5");
+	list = read_list(&c, u, "/a", &err);
+	cr_assert_eq(err, BW_EFORBIDDEN, "%s", list);
+	free(list);
+	list = read_list(&c, u, "/", &err);
+	cr_assert_eq(err, BW_ENOTFOUND, "%s", list);
+	free(list);
+	client_close(&c);
 }
