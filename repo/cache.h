@@ -20,7 +20,7 @@ enum cache_state {
 /* Children number 1 to n after (position, id) in the parent's order, and perhaps one more. */
 struct cache_page {
 	struct cache_page       *next;
-	int64_t                  position, id; /* the child before the page; 0, 0: from the first */
+	int64_t                  position, id; /* the child before the page; INT64_MIN: the first page */
 	int64_t                  last_position, last_id; /* the page's last child */
 	unsigned                 n;
 	bool                     more;    /* another child follows: record number n is it */

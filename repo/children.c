@@ -79,8 +79,13 @@ static enum ask_step begin(struct resources *r, struct ask *ask)
 	struct cache_entry        *e;
 	struct bw_str              path;
 
-	if (q->after.p == NULL || ask->begun)
+	if (ask->begun)
 		return ASK_GO_ON;
+	if (q->after.p == NULL) {
+		ask->begun = true;
+		ask->position = INT64_MIN; /* who was put before the first one is below 0 */
+		return ASK_GO_ON;
+	}
 	if (q->after.n == 0 || q->after.n > ASK_MAX_NAME ||
 	    memchr(q->after.p, '/', q->after.n) != NULL)
 		return ask_fail(r, ask, BW_ENOTFOUND);

@@ -138,9 +138,9 @@ unsigned type_chain(const struct type_graph *g, struct bw_str type, struct bw_st
 		*ret_cycle = bw_str_eq(next, type);
 		for (unsigned i = 0; i < n && !*ret_cycle; i++)
 			*ret_cycle = bw_str_eq(next, chain[i]);
+		chain[n++] = next; /* also the one that closes a cycle: who reads the chain sees it */
 		if (*ret_cycle)
 			break;
-		chain[n++] = next;
 		next = super_of(g, next);
 	}
 	return n;

@@ -22,8 +22,8 @@ uint64_t type_loads(const struct type_graph *g);
 
 /* The super types that follow a resource's own type, nearest first, at most TYPE_MAX_CHAIN; returns
  * how many. own_super: the resource's own, before its type's; absent if it has none. Strings are
- * own_super or borrowed until the next load. *ret_cycle: the chain came back to a type it had, and
- * ends there. */
+ * own_super or borrowed until the next load. *ret_cycle: the chain came back to a type it had,
+ * which stands in it once more as its last. */
 unsigned type_chain(const struct type_graph *g, struct bw_str type, struct bw_str own_super,
                     struct bw_str chain[TYPE_MAX_CHAIN], bool *ret_cycle);
 /* All types that are `type` or have it in their chain, in every way to write them; and, same, the ways
