@@ -69,7 +69,8 @@ void commit_encode(const struct space *s, struct buf *out)
 	size_t                     list = changes_begin(out);
 
 	STAILQ_FOREACH (c, &s->log, next)
-		put_change(out, list, c);
+		if (!c->is_void)
+			put_change(out, list, c);
 	changes_end(out, list);
 }
 

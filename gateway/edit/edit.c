@@ -189,9 +189,10 @@ int edit_create(struct bw_resolver *r, struct bw_str parent, struct bw_str name,
 
 int edit_delete(struct bw_resolver *r, struct bw_str path)
 {
-	struct edit_node   node;
-	struct space_item *parent;
-	int                err = edit_begin(r);
+	struct edit_node     node;
+	struct space_change *c;
+	struct space_item   *parent;
+	int                  err = edit_begin(r);
 
 	if (err == BW_OK)
 		err = edit_find(r, path, &node);
@@ -203,7 +204,9 @@ int edit_delete(struct bw_resolver *r, struct bw_str path)
 		err = edit_room(r, 1, path, path.n);
 	if (err != BW_OK)
 		return err;
-	space_log(r->space, CHANGE_REMOVE, path, BW_ABSENT, 0)->version = edit_version(&node);
+	c = space_log(r->space, CHANGE_REMOVE, path, BW_ABSENT, 0);
+	if (!node.spot.item || space_void(r->space, node.spot.item))
+		c->version = edit_version(&node);
 	parent = space_touch(r->space, parent_of(path));
 	space_cut(space_slot_make(r->space, parent, name_of(path)));
 	return BW_OK;
@@ -238,15 +241,18 @@ static int find_both(struct bw_resolver *r, struct bw_str path, struct bw_str pa
 int edit_move(struct bw_resolver *r, struct bw_str path, struct bw_str parent, struct bw_str name,
               struct bw_resource **ret)
 {
-	struct edit_node   from;
-	struct target      to;
-	struct space_item *item;
-	int                err = find_both(r, path, parent, name, &from, &to);
+	struct edit_node     from;
+	struct target        to;
+	struct space_change *c;
+	struct space_item   *item;
+	int                  err = find_both(r, path, parent, name, &from, &to);
 
 	if (err != BW_OK)
 		return err;
-	space_log(r->space, CHANGE_MOVE, path, to.path, 0)->version = edit_version(&from);
+	c = space_log(r->space, CHANGE_MOVE, path, to.path, 0);
 	item = space_touch(r->space, path);
+	if (!item->changes) /* else they have made it another version by then */
+		c->version = edit_version(&from);
 	space_cut(item->at);
 	put(r->space, &to, item);
 	show(r, to.path, ret);

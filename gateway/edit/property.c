@@ -204,6 +204,7 @@ static struct space_value *log_set(struct bw_resolver *r, const struct edit_node
 {
 	struct space_change *c = space_log(r->space, CHANGE_SET, node->path, name, 0);
 
+	space_log_of(space_touch(r->space, node->path), c);
 	c->version = edit_version(node);
 	c->set.name = c->name;
 	c->set.removed = true;
@@ -278,7 +279,8 @@ static int set_type(struct bw_resolver *r, const struct edit_node *node, struct 
 	if (item && item->create) {
 		item->create->name = space_dup(r->space, type);
 	} else {
-		c = space_log(r->space, CHANGE_SET_TYPE, node->path, type, old.n);
+		c = space_log(r->space, CHANGE_SET_TYPE, node->path, type, 0);
+		space_log_of(space_touch(r->space, node->path), c);
 		c->version = edit_version(node);
 		if (!node->spot.fresh && !(item && item->type.p))
 			c->old_type = old;
@@ -345,6 +347,7 @@ static int change_mixin(struct bw_resolver *r, const struct edit_node *node, str
 	} else {
 		c = space_log(r->space, add ? CHANGE_MIXIN_ADD : CHANGE_MIXIN_REMOVE, node->path,
 		              mixin, 0);
+		space_log_of(space_touch(r->space, node->path), c);
 		c->version = edit_version(node);
 	}
 	edit_show_mixins(r->space, space_touch(r->space, node->path), mixins.values, mixins.n);

@@ -325,6 +325,7 @@ static void copy_item(struct space *s, struct space_item *from, struct space_ite
 	to->origin = from->origin;
 	to->type = from->type;
 	from->create = NULL;
+	from->copied = true;
 	for (struct space_prop *p = from->props; p; p = p->next) {
 		p->amend = NULL;
 		prop = space_prop_make(s, to, p->key.name);
@@ -423,4 +424,30 @@ struct space_change *space_log(struct space *s, enum change_kind kind, struct bw
 	s->n_changes++;
 	s->octets += CHANGE_OCTETS + path.n + name.n + octets;
 	return c;
+}
+
+void space_log_of(struct space_item *item, struct space_change *c)
+{
+	c->of_item = item->changes;
+	item->changes = c;
+}
+
+static size_t octets_of(const struct space_change *c)
+{
+	return CHANGE_OCTETS + c->path.n + c->name.n +
+	       (c->base == CHANGE_BASE_VALUE ? space_value_size(&c->old) : 0) +
+	       (c->set.removed ? 0 : space_value_size(&c->set.value));
+}
+
+bool space_void(struct space *s, struct space_item *item)
+{
+	if (item->copied)
+		return !item->changes;
+	for (struct space_change *c = item->changes; c; c = c->of_item) {
+		c->is_void = true;
+		s->n_changes--;
+		s->octets -= octets_of(c);
+	}
+	item->changes = NULL;
+	return true;
 }

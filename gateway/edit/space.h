@@ -37,7 +37,10 @@ struct space_value {
 
 struct space_change {
 	STAILQ_ENTRY(space_change) next;
-	enum change_kind     kind; /* SET also stands for UNSET: the value says which */
+	/* Another change of the same item, not of its place. */
+	struct space_change *of_item;
+	bool                 is_void; /* the item is removed later on: it is not sent */
+	enum change_kind     kind;    /* SET also stands for UNSET: the value says which */
 	uint64_t             version;
 	struct bw_str        path, name;
 	enum change_base     base;     /* SET */
@@ -86,10 +89,13 @@ struct space_item {
 	/* Made by this space, by a create or a copy, or below such a one: what others change in its
 	 * origin is no conflict. */
 	bool fresh;
-	struct space_change
-		     *create; /* its properties may still be amended; NULL: no, or not created */
-	struct bw_str type;   /* primary type, if it is another one; else absent */
-	struct space_prop *props;
+	bool copied; /* somebody has copied what its changes made */
+	/* Its changes, the last one first; repo gives it another version for each of them. */
+	struct space_change *changes;
+	/* The change that made it, which may still be amended; NULL: there is none. */
+	struct space_change *create;
+	struct bw_str        type; /* primary type, if it is another one; else absent */
+	struct space_prop   *props;
 	TAILQ_HEAD(, space_slot) slots;
 	struct space_places last;
 };
@@ -155,6 +161,12 @@ bool space_has_room(const struct space *s, unsigned n, size_t octets);
  * copied, and everything else is cleared. */
 struct space_change *space_log(struct space *s, enum change_kind kind, struct bw_str path,
                                struct bw_str name, size_t octets);
+
+/* c is a change of item alone. */
+void space_log_of(struct space_item *item, struct space_change *c);
+/* The item is to be removed: what was to change in it need not be. False: there is such a change, and it
+ * has to stay, for somebody has copied what it made. */
+bool space_void(struct space *s, struct space_item *item);
 
 struct bw_str space_dup(struct space *s, struct bw_str text);
 /* folder/name. */
