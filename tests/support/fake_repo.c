@@ -357,6 +357,9 @@ static int create(const struct change *c)
 
 static int change_node(const struct change *c, struct node *node)
 {
+	if ((c->kind == CHANGE_REMOVE || c->kind == CHANGE_MOVE) && c->version != 0 &&
+	    c->version != node->version)
+		return BW_ECONFLICT;
 	switch (c->kind) {
 	case CHANGE_REMOVE:
 		unlink_node(node);
@@ -386,10 +389,12 @@ static int change_node(const struct change *c, struct node *node)
 	case CHANGE_SET_TYPE:
 		free(node->type);
 		node->type = text(c->name);
+		node->version++;
 		return BW_OK;
 	case CHANGE_MIXIN_ADD:
 	case CHANGE_MIXIN_REMOVE:
 		set_mixins(node, c->name, c->kind == CHANGE_MIXIN_ADD);
+		node->version++;
 		return BW_OK;
 	default:
 		abort();
@@ -408,7 +413,9 @@ static int apply(const struct changes *list)
 		if (c.kind == CHANGE_CREATE)
 			err = create(&c);
 		else
-			err = node ? change_node(&c, node) : BW_ENOTFOUND;
+			err = node             ? change_node(&c, node)
+			      : c.version != 0 ? BW_ECONFLICT
+			                       : BW_ENOTFOUND;
 	}
 	return err;
 }

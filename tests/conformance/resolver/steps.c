@@ -483,6 +483,8 @@ static int on_resolver(struct state *st, char **w, size_t n)
 		return bw_resolver_close(st->r);
 	if (strcmp(word, "clone") == 0 && n > 1)
 		return clone(st, w, n);
+	if (strcmp(word, "request") == 0 && n > 1)
+		return bw_req_resolver(st->req, &st->resolvers[w[1][0] - 'A']);
 	if (strcmp(word, "changes") == 0)
 		say_bool(st, bw_resolver_has_changes(st->r));
 	else if (strcmp(word, "live") == 0)
@@ -491,6 +493,8 @@ static int on_resolver(struct state *st, char **w, size_t n)
 		say_why(st);
 	else if (strcmp(word, "reason") == 0)
 		say_bool(st, bw_resolver_error(st->r, NULL).p != NULL);
+	else if (strcmp(word, "text") == 0)
+		say(st, "%s", bw_resolver_error(st->r, NULL).p ? bw_resolver_error(st->r, NULL).p : "-");
 	else if (strcmp(word, "user") == 0)
 		say(st, "%s", bw_resolver_user(st->r).p);
 	else if (strcmp(word, "attrs") == 0)

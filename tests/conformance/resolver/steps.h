@@ -20,8 +20,9 @@
  *   commit, refresh, revert, close
  *   changes, live                  yes, no
  *   why                            of the last failure: path below the root, or -; then its text if long
- *   reason                         yes if there is a text
+ *   reason, text                   yes if there is a text; the text
  *   clone NAME [USER:PASSWORD] [ATTRIBUTE=TEXT ...]
+ *   request NAME                   NAME is the request's own resolver
  *   user, attr NAME, attrs
  *   many N STEP                    with # as 0 to N - 1; what the last one says that says something
  *
