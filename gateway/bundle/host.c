@@ -4,6 +4,7 @@
  * Runs in: a request's fiber, or a bundle's start. Tests: tests/unit/whiteboard/bundles_test.c,
  * tests/conformance (whose servlets call through this table). */
 #include "bundles.h"
+#include "edit/blob.h"
 #include "edit/edit.h"
 #include "forms/cookies.h"
 #include "files.h"
@@ -289,6 +290,7 @@ const struct bw_host *bundles_host(void)
 		.res_reset = response_take_back,
 		.res_get_header = response_get_header,
 		.searching = &resolver_searching,
+		.blobs = &resolver_blobs,
 	};
 
 	return &host;

@@ -76,7 +76,7 @@ bool edit_value(struct bw_resolver *r, const struct bw_value *value, struct chan
 	size_t         n = value->is_list ? value->n : 1;
 	struct bw_str *texts;
 
-	if (value->type < BW_VALUE_STRING || value->type > BW_VALUE_URI || n > SPACE_MAX_VALUES)
+	if (value->type < BW_VALUE_STRING || value->type > BW_VALUE_BINARY || n > SPACE_MAX_VALUES)
 		return false;
 	texts = arena_alloc(&r->req->arena, (n + 1) * sizeof(*texts));
 	for (size_t i = 0; i < n; i++) {

@@ -43,5 +43,20 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason);
 /* A page for terms (wire/search.h), also where it says that they are none. */
 int ask_search(struct bw_resolver *r, struct bw_str terms, struct search_page *ret);
+
+/* Octets of a binary value (blob.h of the API); ASK_BLOB_MOST at a time. */
+#define ASK_BLOB_MOST 196608u
+
+/* Appends data at offset to *upload, which is absent at first and is set, in the arena. */
+int ask_blob_write(struct bw_resolver *r, struct bw_str *upload, uint64_t offset,
+                   struct bw_str data);
+/* Reads into p, of n octets, 1 to ASK_BLOB_MOST; p stays until the call has ended. */
+struct ask_blob_range {
+	struct bw_str path, property, value; /* value: the property's text */
+	uint64_t      offset;
+	void         *p;
+	size_t        n;
+};
+int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, size_t *ret_n);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);

@@ -313,3 +313,80 @@ int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_
 	return ask_repo_told(r, WIRE_RESOURCE_COMMIT, &m.base, HANDLE_FIELDS(m), take_committed,
 	                     take_reason, &commit);
 }
+
+/* ---- binary values ---- */
+
+struct written {
+	struct bw_resolver *r;
+	struct bw_str      *upload;
+	uint64_t            length;
+};
+
+static int take_written(void *arg, const struct wire_frame *f)
+{
+	struct written              *w = arg;
+	struct wire_message          m;
+	const Bw__Wire__BlobWritten *answer;
+
+	ask_parse(f, &m);
+	answer = &m.u->blob_written;
+	if (answer->length != w->length || answer->upload.len == 0)
+		fatalx("malformed BLOB_WRITTEN");
+	if (!w->upload->p)
+		*w->upload = (struct bw_str){
+			arena_dup(&w->r->req->arena, answer->upload.data, answer->upload.len),
+			answer->upload.len,
+		};
+	return BW_OK;
+}
+
+int ask_blob_write(struct bw_resolver *r, struct bw_str *upload, uint64_t offset,
+                   struct bw_str data)
+{
+	Bw__Wire__BlobWrite m = BW__WIRE__BLOB_WRITE__INIT;
+	struct written      written = { r, upload, offset + data.n };
+	int                 err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.has_upload = upload->p != NULL;
+	m.upload = ask_bytes(*upload);
+	m.offset = offset;
+	m.data = ask_bytes(data);
+	return ask_repo(r, WIRE_BLOB_WRITE, &m.base, HANDLE_FIELDS(m), take_written, &written);
+}
+
+struct octets {
+	const struct ask_blob_range *range;
+	size_t                      *n;
+};
+
+static int take_octets(void *arg, const struct wire_frame *f)
+{
+	struct octets      *octets = arg;
+	struct wire_message m;
+
+	ask_parse(f, &m);
+	*octets->n = m.u->blob_data.data.len;
+	if (*octets->n > octets->range->n)
+		fatalx("malformed BLOB_DATA");
+	if (*octets->n > 0)
+		memcpy(octets->range->p, m.u->blob_data.data.data, *octets->n);
+	return BW_OK;
+}
+
+int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, size_t *ret_n)
+{
+	Bw__Wire__BlobRead m = BW__WIRE__BLOB_READ__INIT;
+	struct octets      octets = { range, ret_n };
+	int                err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.value = ask_bytes(range->value);
+	m.property = ask_bytes(range->property);
+	m.offset = range->offset;
+	m.max = (uint32_t)range->n;
+	m.path = ask_bytes(range->path);
+	return ask_repo(r, WIRE_BLOB_READ, &m.base, HANDLE_FIELDS(m), take_octets, &octets);
+}

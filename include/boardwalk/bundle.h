@@ -20,6 +20,7 @@
 struct bw_session_info; /* session.h */
 struct bw_editing;      /* edit.h */
 struct bw_searching;    /* query.h */
+struct bw_blobs;        /* blob.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -185,6 +186,7 @@ struct bw_host {
 	struct bw_str (*res_get_header)(const struct bw_req *req, const char *name);
 
 	const struct bw_searching *searching; /* query.h */
+	const struct bw_blobs     *blobs;     /* blob.h */
 };
 
 struct bw_bundle_descriptor {

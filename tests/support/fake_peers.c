@@ -1,5 +1,6 @@
 /* The entries of the host table that need auth, repo or a thread, for programs that have none of them:
  * each but offload_run says that it is not there. */
+#include <gateway/edit/blob.h>
 #include <gateway/edit/edit.h>
 #include <gateway/offload.h>
 #include <gateway/peers/resolver.h>
@@ -7,9 +8,10 @@
 #include <gateway/security/security.h>
 #include <gateway/session/session.h>
 
-/* Nobody gets a resolver to edit or to search with. */
+/* Nobody gets a resolver to edit, to search or to read octets with. */
 const struct bw_editing   resolver_editing = { .size = sizeof(resolver_editing) };
 const struct bw_searching resolver_searching = { .size = sizeof(resolver_searching) };
+const struct bw_blobs     resolver_blobs = { .size = sizeof(resolver_blobs) };
 
 int security_authenticate(struct bw_req *req)
 {

@@ -188,6 +188,8 @@ static Bw__Wire__SessionChanged sample_session_changed = {
 };
 static Bw__Wire__BlobWrite sample_blob_write = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_write__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
 	.sequence = 3,
 	.has_upload = 1,
 	.upload = SAMPLE_BYTES("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
