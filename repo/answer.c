@@ -37,6 +37,8 @@ static const enum wire_id permit[] = {
 	WIRE_BLOB_READ,
 	WIRE_ACCESS_LIST,
 	WIRE_ACCESS_ASK,
+	WIRE_EVENT_SUBSCRIBE,
+	WIRE_EVENT_WATCH,
 	WIRE_NONE,
 };
 
@@ -64,6 +66,7 @@ struct conn {
 	struct commit_asker  commit_asker;
 	struct search_asker  search_asker;
 	struct blob_asker    blob_asker;
+	struct event_asker   event_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -308,6 +311,22 @@ static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw
 		ask(c, q, ASK_BLOB, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
 
+static void on_event_subscribe(struct conn *c, const struct wire_question *q,
+                               const Bw__Wire__EventSubscribe *m)
+{
+	if (!events_subscribe(&c->event_asker, m))
+		hang_up(c, q, "malformed EVENT_SUBSCRIBE");
+}
+
+static void on_event_watch(struct conn *c, const struct wire_question *q,
+                           const Bw__Wire__EventWatch *m)
+{
+	if (answers_of(c)->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else if (!events_watch(&c->event_asker, q, m))
+		hang_up(c, q, "EVENT_WATCH asks for none or too many, or twice");
+}
+
 static void on_message(struct wire_conn *base, const struct wire_question *q,
                        struct wire_message *m)
 {
@@ -355,6 +374,12 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_BLOB_READ:
 		on_blob_read(c, q, &m->u->blob_read);
 		break;
+	case WIRE_EVENT_SUBSCRIBE:
+		on_event_subscribe(c, q, &m->u->event_subscribe);
+		break;
+	case WIRE_EVENT_WATCH:
+		on_event_watch(c, q, &m->u->event_watch);
+		break;
 	default:
 		fatalx("message %d is permitted and has no handler", (int)q->id);
 	}
@@ -373,6 +398,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	commit_asker_init(&c->commit_asker, base->chan);
 	search_asker_init(&c->search_asker, base->chan);
 	blob_asker_init(&c->blob_asker, base->chan);
+	event_asker_init(&c->event_asker, answers_of(c)->parts.events, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
 }
@@ -396,6 +422,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 	commit_asker_gone(&c->commit_asker);
 	search_asker_gone(&c->search_asker);
 	blob_asker_gone(&c->blob_asker);
+	event_asker_gone(&c->event_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;
 }

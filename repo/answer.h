@@ -2,6 +2,7 @@
 #pragma once
 #include "blob.h"
 #include "commit.h"
+#include "events.h"
 #include "resource.h"
 #include "search.h"
 #include "session.h"
@@ -18,6 +19,7 @@ struct answer_parts {
 	struct commits   *commits;
 	struct blobs     *blobs;
 	struct searches  *searches;
+	struct events    *events;
 };
 
 /* Listens from now on. keys: n of them, borrowed. gateway: the only user let in besides our own. */
@@ -26,4 +28,5 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
                             const struct answer_parts *parts);
 /* Refuses what comes from now on as BW_EGONE, without the parts; what waits is still answered. */
 void answers_drain(struct answers *a);
-void answers_free(struct answers *a); /* closes all connections; the parts have been freed */
+void answers_free(
+	struct answers *a); /* closes all connections; the parts have been freed, events not */

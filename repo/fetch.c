@@ -22,8 +22,17 @@ enum query {
 const struct pg_statement fetch_statements[] = {
 #define Q_READ(name, n_params, n_columns, writes, sql) { #name, sql, n_params, n_columns, writes },
 #include "queries.def"
+#define Q_FOLLOW(name, n_params, n_columns, writes, sql) \
+	{ #name, sql, n_params, n_columns, writes },
+#include "queries.def"
 };
-const size_t fetch_n_statements = N_QUERIES;
+const size_t fetch_n_statements = sizeof(fetch_statements) / sizeof(fetch_statements[0]);
+
+int resources_follow(struct resources *r, unsigned statement, const struct pg_param *params,
+                     pg_rows_cb cb, void *arg)
+{
+	return pg_query(r->reads, N_QUERIES + statement, params, cb, arg);
+}
 
 enum column {
 	PATH,

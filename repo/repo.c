@@ -47,7 +47,9 @@ struct repo {
 	struct searches     *searches;
 	struct blobs        *blobs;
 	struct journal      *journal;
-	struct answers      *answers; /* NULL until there is something to answer from */
+	struct events       *events;
+	char                 node[33]; /* what the journal calls us */
+	struct answers      *answers;  /* NULL until there is something to answer from */
 };
 
 static void load_settings(struct repo *repo, const char *file)
@@ -110,6 +112,7 @@ static void on_current(void *arg)
 				    .commits = repo->commits,
 				    .blobs = repo->blobs,
 				    .searches = repo->searches,
+				    .events = repo->events,
 			    });
 	log_info(0, "serving %s", repo->settings.socket);
 }
@@ -140,12 +143,22 @@ static size_t under_way(const void *arg)
 	       searches_waiting(repo->searches);
 }
 
+/* What this process writes bears it, so that others can be told from it. */
+static const char *node_name(struct repo *repo)
+{
+	uint8_t random[16];
+
+	if (repo->settings.node[0] != '\0')
+		return repo->settings.node;
+	randombytes_buf(random, sizeof(random));
+	return sodium_bin2hex(repo->node, sizeof(repo->node), random, sizeof(random));
+}
+
 static void run(struct repo *repo)
 {
 	static const struct wire_run_ops ops = { drain, under_way };
 	const struct repo_settings      *s = &repo->settings;
-	uint8_t                          number[8];
-	char                             node[2 * sizeof(number) + 1];
+	const char                      *node = node_name(repo);
 
 	repo->resources = resources_new(
 		repo->loop, &(struct resources_settings){
@@ -169,10 +182,17 @@ static void run(struct repo *repo)
 					      .n_search_path = s->search_path.n,
 				      },
 	                              repo->resources);
-	repo->journal = journal_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms,
-	                            s->search_path.items, s->search_path.n, repo->resources);
-	randombytes_buf(number, sizeof(number));
-	sodium_bin2hex(node, sizeof(node), number, sizeof(number));
+	repo->events = events_new(node);
+	repo->journal =
+		journal_new(repo->loop,
+	                    &(struct journal_settings){
+				    .conninfo = repo->conninfo,
+				    .statement_timeout_ms = (unsigned)s->statement_timeout_ms,
+				    .interval_ms = (unsigned)s->journal_interval_ms,
+				    .search_path = s->search_path.items,
+				    .n_search_path = s->search_path.n,
+			    },
+	                    repo->resources, repo->events);
 	repo->blobs = blobs_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
 	repo->commits =
 		commits_new(repo->loop,
@@ -194,6 +214,7 @@ static void stop(struct repo *repo)
 	resources_free(repo->resources);
 	sessions_free(repo->sessions);
 	answers_free(repo->answers);
+	events_free(repo->events);
 	ev_loop_destroy(repo->loop);
 	close(repo->listener);
 	sodium_memzero(repo->keys, sizeof(repo->keys));

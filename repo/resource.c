@@ -260,6 +260,11 @@ void resources_vouch_until(struct resources *r, uint64_t until_us)
 	r->vouched_until_us = until_us;
 }
 
+unsigned resources_connection(const struct resources *r)
+{
+	return pg_is_up(r->reads) ? pg_connection(r->reads) : 0;
+}
+
 struct acl *resources_acl(struct resources *r)
 {
 	return r->acl;

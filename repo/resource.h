@@ -8,6 +8,7 @@
 #include "type.h"
 #include <base/buf.h>
 #include <ev.h>
+#include <pg/pg.h>
 #include <sys/queue.h>
 #include <wire/chan.h>
 
@@ -100,6 +101,12 @@ struct loaded_watch {
 void resources_on_loaded(struct resources *r, struct loaded_watch *w, void (*loaded)(void *arg),
                          void *arg);
 void resources_off_loaded(struct loaded_watch *w);
+/* pg_query on the connection for reads, of the statements of Q_FOLLOW: for when the one that listens is
+ * away. */
+int resources_follow(struct resources *r, unsigned statement, const struct pg_param *params,
+                     pg_rows_cb cb, void *arg);
+/* pg_connection of it; 0 while it is down. */
+unsigned resources_connection(const struct resources *r);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */
 struct acl        *resources_acl(struct resources *r);
 struct type_graph *resources_types(struct resources *r);

@@ -33,6 +33,11 @@ static const struct conf_key keys[] = {
 	    "searches at a time; each has a connection to PostgreSQL of its own"),
 	KEY("search_timeout_ms", CONF_UINT, search_timeout_ms, "2000", 10, 600000,
 	    "how long one search may take, waiting for its turn included"),
+	KEY("journal_interval_ms", CONF_UINT, journal_interval_ms, "150", 10, 1000,
+	    "how often the journal is read when no bell rings: how far a node may lag behind "
+	    "others"),
+	KEY("node", CONF_STRING, node, "", 0, 0,
+	    "this node's name in the journal, of no other node; empty: drawn anew at each start"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))

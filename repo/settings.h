@@ -3,8 +3,8 @@
 #include <base/conf.h>
 
 struct repo_settings {
-	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
-	uint64_t         cache_bytes, statement_timeout_ms;
+	char            *user, *socket, *gateway_user, *database, *key_file, *log_level, *node;
+	uint64_t         cache_bytes, statement_timeout_ms, journal_interval_ms;
 	uint64_t         search_connections, search_timeout_ms;
 	struct conf_list search_path;
 };

@@ -64,6 +64,7 @@ static bool send_set_up(struct pg *pg)
 void pg_set_up(struct pg *pg)
 {
 	pg->state = PG_UP;
+	pg->times_up++;
 	pg->backoff_s = PG_BACKOFF_FIRST_S;
 	free(pg->last_reason);
 	pg->last_reason = NULL;

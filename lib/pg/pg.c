@@ -178,6 +178,11 @@ bool pg_is_up(const struct pg *pg)
 	return pg->state == PG_UP;
 }
 
+unsigned pg_connection(const struct pg *pg)
+{
+	return pg->times_up;
+}
+
 unsigned pg_in_flight(const struct pg *pg)
 {
 	return pg->queries;

@@ -51,6 +51,8 @@ void pg_require_schema(struct pg *pg);
 void     pg_free(struct pg *pg);
 void    *pg_owner(const struct pg *pg);
 bool     pg_is_up(const struct pg *pg);
+/* How often it has come up: the number of the present connection, or of the last one; 0: none. */
+unsigned pg_connection(const struct pg *pg);
 unsigned pg_in_flight(const struct pg *pg);
 
 /* rows: borrowed for the call; NULL unless err is BW_OK. */

@@ -63,6 +63,7 @@ struct pg {
 	bool           broken; /* something could be sent in part only: it goes down in this turn */
 	char          *last_reason; /* why it did not come up; NULL since it was up */
 	double         backoff_s;
+	unsigned       times_up;
 	ev_io          io;
 	ev_timer       again, silence;
 	ev_prepare     turn; /* never started; fed when something is to be sent */

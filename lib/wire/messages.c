@@ -20,6 +20,9 @@
 #define FIELDS_RESOURCE_PAGE          bw__wire__resource_page__descriptor
 #define FIELDS_RESOURCE_COMMIT        bw__wire__resource_commit__descriptor
 #define FIELDS_COMMITTED              bw__wire__committed__descriptor
+#define FIELDS_EVENT_SUBSCRIBE        bw__wire__event_subscribe__descriptor
+#define FIELDS_EVENT_WATCH            bw__wire__event_watch__descriptor
+#define FIELDS_EVENTS                 bw__wire__events__descriptor
 #define FIELDS_SEARCH                 bw__wire__search__descriptor
 #define FIELDS_SEARCH_PAGE            bw__wire__search_page__descriptor
 #define FIELDS_ACCESS_LIST            bw__wire__access_list__descriptor

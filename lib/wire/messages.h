@@ -82,6 +82,9 @@ union wire_any {
 	Bw__Wire__ResourcePage          resource_page;
 	Bw__Wire__ResourceCommit        resource_commit;
 	Bw__Wire__Committed             committed;
+	Bw__Wire__EventSubscribe        event_subscribe;
+	Bw__Wire__EventWatch            event_watch;
+	Bw__Wire__Events                events;
 	Bw__Wire__Search                search;
 	Bw__Wire__SearchPage            search_page;
 	Bw__Wire__AccessList            access_list;

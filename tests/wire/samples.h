@@ -82,6 +82,20 @@ static Bw__Wire__Committed sample_committed = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__committed__descriptor),
 	.changed = 10000,
 };
+static Bw__Wire__EventSubscribe sample_event_subscribe = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__event_subscribe__descriptor),
+	.count = 1,
+	.patterns = SAMPLE_BYTES("a pattern"),
+};
+static Bw__Wire__EventWatch sample_event_watch = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__event_watch__descriptor),
+	.max = 4096,
+};
+static Bw__Wire__Events sample_events = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__events__descriptor),
+	.count = 1,
+	.events = SAMPLE_BYTES("an event"),
+};
 static Bw__Wire__Search sample_search = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__search__descriptor),
 	.has_handle = 1,
@@ -246,6 +260,9 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_resource_page.base,
 		&sample_resource_commit.base,
 		&sample_committed.base,
+		&sample_event_subscribe.base,
+		&sample_event_watch.base,
+		&sample_events.base,
 		&sample_search.base,
 		&sample_search_page.base,
 		&sample_access_list.base,

@@ -287,12 +287,12 @@ Test(journal, too_many_news_forget_everything)
 {
 	begin();
 	cr_assert(shows("/m", "0") && shows("/n", "?"));
-	test_postgres_sql(w.server,
-	                  "SELECT repo.property_set('/m', 'v', jsonb_build_object('s', i::text)) "
-	                  "FROM generate_series(1, 6000) i; "
-	                  "SELECT repo.property_set('/n', 'v', '{\"s\":\"last\"}')");
+	test_postgres_sql(w.server, "SELECT repo.property_set('/m', 'v', '{\"s\":\"early\"}'); "
+	                            "INSERT INTO repo.journal (kind, path) SELECT 'CHANGED', '/m' "
+	                            "FROM generate_series(1, 21000); "
+	                            "SELECT repo.property_set('/n', 'v', '{\"s\":\"last\"}')");
 	cr_assert(seen_after_us("/n", "last") < 1000000);
-	cr_assert(shows("/m", "6000"));
+	cr_assert(shows("/m", "early"));
 	set("/n", 5);
 	cr_assert(seen_after_us("/n", "5") < 300000);
 	end();
@@ -378,22 +378,83 @@ Test(journal, stopped_for_a_while)
 	end();
 }
 
-/* Only the connection that listens is lost: until it is back nothing is vouched for. */
+/* Lets repo's backends go, those that listen or all. */
+static void terminate(const char *which)
+{
+	test_postgres_sql(w.server,
+	                  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
+	                  "'boardwalk_repo' AND %s",
+	                  which);
+}
+
+/* Only the connection that listens is lost, again and again: the journal is followed over the other
+ * one, and nothing of what is in the cache is refused meanwhile. */
 Test(journal, listener_lost)
+{
+	char     value[16], which[256], *others;
+	uint64_t us, slowest = 0;
+
+	begin();
+	cr_assert(shows("/m", "0"));
+	others = test_postgres_value(
+		w.server, "SELECT array_agg(pid) FROM pg_stat_activity WHERE usename = "
+			  "'boardwalk_repo' AND query NOT LIKE '%%pg_current_snapshot%%'");
+	snprintf(which, sizeof(which), "pid <> ALL ('%s')", others);
+	free(others);
+	for (unsigned i = 1; i <= 20; i++) {
+		terminate(which);
+		cr_assert(shows("/n", "?"));
+		snprintf(value, sizeof(value), "%u", i);
+		set("/m", i);
+		us = seen_after_us("/m", value);
+		slowest = us > slowest ? us : slowest;
+	}
+	cr_assert_lt(slowest, 300000, "%llu us", (unsigned long long)slowest);
+	cr_assert_eq(w.times_current, 1);
+	set("/m", 21);
+	test_postgres_sql(w.server, "NOTIFY boardwalk_repo");
+	seen_after_us("/m", "21");
+	end();
+}
+
+/* Then nobody knows whether the server was the same throughout. */
+Test(journal, all_connections_lost)
 {
 	unsigned before;
 
 	begin();
 	cr_assert(shows("/m", "0"));
 	before = w.times_current;
-	test_postgres_sql(w.server,
-	                  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
-	                  "'boardwalk_repo' AND query LIKE '%%pg_current_snapshot%%'");
+	terminate("true");
 	set("/m", 1);
 	world_until(&w, w.times_current == before + 1);
-	cr_assert(shows("/m", "1"));
-	set("/m", 2);
-	test_postgres_sql(w.server, "NOTIFY boardwalk_repo");
-	seen_after_us("/m", "2");
+	seen_after_us("/m", "1");
+	end();
+}
+
+/* All nodes hear of it, at most every 10 ms. */
+Test(journal, rings)
+{
+	PGconn  *ear;
+	unsigned heard = 0;
+	double   until;
+
+	begin();
+	ear = session();
+	in(ear, "LISTEN boardwalk_repo");
+	until = ev_time() + 0.2;
+	while (ev_time() < until) {
+		PGnotify *n;
+
+		journal_ring(w.journal);
+		ev_run(w.loop, EVRUN_NOWAIT);
+		PQconsumeInput(ear);
+		while ((n = PQnotifies(ear)) != NULL) {
+			heard++;
+			PQfreemem(n);
+		}
+	}
+	cr_assert(heard >= 2 && heard <= 22, "%u bells in 0.2 s", heard);
+	PQfinish(ear);
 	end();
 }

@@ -48,7 +48,14 @@ void world_begin(struct world *w, size_t cache_bytes)
 						      .on_current = on_current,
 						      .arg = w,
 					      });
-	w->journal = journal_new(w->loop, conninfo, 5000, search_path, 2, w->resources);
+	w->events = events_new("here");
+	w->journal = journal_new(w->loop,
+	                         &(struct journal_settings){ .conninfo = conninfo,
+	                                                     .statement_timeout_ms = 5000,
+	                                                     .interval_ms = 150,
+	                                                     .search_path = search_path,
+	                                                     .n_search_path = 2 },
+	                         w->resources, w->events);
 	w->sessions = sessions_new(w->loop, conninfo, 5000);
 	w->searches = searches_new(w->loop,
 	                           &(struct searches_settings){
@@ -59,14 +66,13 @@ void world_begin(struct world *w, size_t cache_bytes)
 					   .n_search_path = 2,
 				   },
 	                           w->resources);
-	w->commits = commits_new(w->loop, &(struct commits_settings){ conninfo, 5000, "world" },
+	w->commits = commits_new(w->loop, &(struct commits_settings){ conninfo, 5000, "here" },
 	                         w->resources, w->journal);
 	w->blobs = blobs_new(w->loop, conninfo, 5000);
 	free(conninfo);
-	w->answers = answers_new(
-		w->loop, w->listener, (uid_t)-1, &w->key, 1,
-		&(struct answer_parts){ w->resources, w->sessions, w->commits, w->blobs,
-		                        w->searches });
+	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1,
+	                         &(struct answer_parts){ w->resources, w->sessions, w->commits,
+	                                                 w->blobs, w->searches, w->events });
 	world_until(w, w->times_current == 1 && commits_are_up(w->commits));
 }
 
@@ -80,6 +86,7 @@ void world_end(struct world *w)
 	resources_free(w->resources);
 	sessions_free(w->sessions);
 	answers_free(w->answers);
+	events_free(w->events);
 	ev_loop_destroy(w->loop);
 	close(w->listener);
 	unlink(w->socket);

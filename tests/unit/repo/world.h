@@ -34,6 +34,7 @@ struct world {
 	struct journal       *journal;
 	struct commits       *commits;
 	struct blobs         *blobs;
+	struct events        *events; /* the node is called "here" */
 	struct answers       *answers;
 	struct handle_key     key;
 	char                  socket[80];
