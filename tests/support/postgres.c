@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -331,13 +333,26 @@ bool test_postgres_fails(struct test_postgres *p, char *ret_sqlstate, const char
 	return failed;
 }
 
-/* To the server and its children; each backend leads a process group of its own. */
+/* Until it has ended: a new server does not start beside an old one's backend. */
+static void wait_for_end(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return; /* it has ended */
+	poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+	close(fd);
+}
+
+/* To the server and its children; each backend leads a process group of its own. SIGKILL: and waits for
+ * the children's end. */
 static void signal_all(const struct test_postgres *p, int sig)
 {
 	DIR           *proc = opendir("/proc");
 	struct dirent *d;
 
-	kill(p->pid, sig);
+	if (sig != SIGKILL)
+		kill(p->pid, sig);
 	while (proc != NULL && (d = readdir(proc)) != NULL) {
 		char  path[280], line[512];
 		int   parent = 0;
@@ -350,8 +365,11 @@ static void signal_all(const struct test_postgres *p, int sig)
 		if (fgets(line, sizeof(line), f) != NULL && strrchr(line, ')') != NULL)
 			sscanf(strrchr(line, ')') + 1, " %*c %d", &parent);
 		fclose(f);
-		if (parent == p->pid)
-			kill(atoi(d->d_name), sig);
+		if (parent != p->pid)
+			continue;
+		kill(atoi(d->d_name), sig);
+		if (sig == SIGKILL)
+			wait_for_end(atoi(d->d_name));
 	}
 	if (proc != NULL)
 		closedir(proc);
@@ -366,6 +384,7 @@ void test_postgres_kill(struct test_postgres *p)
 {
 	kill(p->pid, SIGSTOP); /* no new children while they are listed */
 	signal_all(p, SIGKILL);
+	kill(p->pid, SIGKILL);
 	waitpid(p->pid, NULL, 0);
 	p->pid = 0;
 	PQfinish(p->owner);

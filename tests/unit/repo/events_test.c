@@ -14,6 +14,7 @@
 
 static struct world  w;
 static struct client c;
+static uint64_t      as_admin;
 
 static void subscribe(struct client *client, unsigned n, const char *const *patterns,
                       unsigned interests)
@@ -41,8 +42,6 @@ static void watch(struct client *client, struct call *call, unsigned max)
 
 static void begin(void)
 {
-	uint64_t as_admin;
-
 	world_begin(&w, 64u << 20);
 	client_open(&w, &c);
 	as_admin = client_login(&c, HANDLE_ADMIN, 1, NULL);
@@ -285,6 +284,13 @@ Test(events, resync_of_all)
 	                            "FROM generate_series(1, 21000)");
 	told_resync(&c);
 	test_postgres_kill(w.server);
+	world_until(&w, ({ /* all of it has ended */
+			   struct call read;
+			   client_get(&c, &read, NULL, 0, as_admin, BW_STR("/a"));
+			   call_wait(&w, &read);
+			   call_done(&read);
+			   read.err == BW_EGONE;
+	}));
 	test_postgres_start(w.server);
 	told_resync(&c);
 	cr_assert_not(call.ended);
