@@ -8,7 +8,7 @@
  * is worth nothing. A connection that has stood since says that there was none: a snapshot counts as
  * long as one of its witnesses stands, the connections that were up when it was taken, and the next
  * reading goes over one of those. So the journal is followed while only the connection that listens is
- * lost, over that for reads (docs/decisions/0011-journal.md). If a reading takes long, or we were
+ * lost, over that for reads (docs/decisions/0014-journal.md). If a reading takes long, or we were
  * stopped, nothing is answered until one has ended: others may be writing.
  * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is
  * newer than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c,
