@@ -328,7 +328,9 @@ BEGIN
 	IF def.mandatory_children <> '{}' THEN
 		SELECT t.path, m INTO bad FROM repo.tree t, unnest(def.mandatory_children) m
 			WHERE t.id = ANY (items_check.ids)
-				AND NOT EXISTS (SELECT FROM repo.tree k WHERE k.path = rtrim(t.path, '/') || '/' || m)
+				-- Nobody who removes it meanwhile commits unseen.
+				AND NOT EXISTS (SELECT FROM repo.tree k WHERE k.path = rtrim(t.path, '/') || '/' || m
+					FOR KEY SHARE)
 			ORDER BY t.path, m LIMIT 1;
 		IF FOUND THEN
 			PERFORM repo.definition_fail(bad.path, types, format('child "%s" is missing', bad.m));
@@ -1056,14 +1058,18 @@ BEGIN
 		FROM jsonb_each_text(def.created_children);
 END $$;
 
--- False: it has this type.
+-- False: it has this type. What the old one protected, and so nobody can remove, goes if the new one has
+-- no room for it.
 CREATE OR REPLACE FUNCTION repo.node_type_set(path text, primary_type text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
 	node bigint;
 	now  repo.tree;
+	def  repo.node_type;
+	old  repo.node_type;
 	new  text[];
+	gone text[];
 BEGIN
 	PERFORM repo.node_type_check(primary_type);
 	PERFORM repo.structure_lock(false);
@@ -1072,10 +1078,15 @@ BEGIN
 	IF now.primary_type = primary_type THEN
 		RETURN false;
 	END IF;
-	new := ARRAY (SELECT jsonb_object_keys(d.created) FROM repo.definition(primary_type, now.mixins) d
-		EXCEPT SELECT jsonb_object_keys(c.properties) FROM repo.content c WHERE c.id = node);
-	PERFORM repo.node_retype(node, path, primary_type, now.mixins, '{}');
-	PERFORM repo.journal_write('CHANGED', path, '{jcr:primaryType}' || new);
+	def := repo.definition(primary_type, now.mixins);
+	old := repo.definition(now.primary_type, '{}');
+	SELECT ARRAY (SELECT jsonb_object_keys(def.created) EXCEPT SELECT jsonb_object_keys(c.properties)),
+		ARRAY (SELECT p.key FROM jsonb_each(c.properties) p
+			WHERE p.key = ANY (old.protected) AND p.key <> 'jcr:mixinTypes'
+				AND NOT repo.property_fits(def.properties, p.key, p.value))
+		INTO new, gone FROM repo.content c WHERE c.id = node;
+	PERFORM repo.node_retype(node, path, primary_type, now.mixins, gone);
+	PERFORM repo.journal_write('CHANGED', path, '{jcr:primaryType}' || new || gone);
 	RETURN true;
 END $$;
 
@@ -1112,7 +1123,7 @@ DECLARE
 BEGIN
 	PERFORM repo.mixin_check(mixin);
 	PERFORM repo.structure_lock(false);
-	node := repo.node_lock(path, false);
+	node := repo.node_lock(path, true);
 	SELECT * INTO now FROM repo.tree t WHERE t.id = node;
 	IF mixin <> ALL (now.mixins) THEN
 		RETURN false;

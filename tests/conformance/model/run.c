@@ -269,6 +269,9 @@ int main(int argc, char **argv)
 	int status;
 
 	server = test_postgres_new();
+	/* What the rows' values of type Binary name. */
+	test_postgres_sql(server, "INSERT INTO repo.blob (hash, length) VALUES ("
+	                          "decode(repeat('ab', 32), 'hex'), 5)");
 	if (!database_open(&db, test_postgres_conninfo(server, "postgres"), false))
 		return 1;
 	status = rowfile_run(argv + 1, argc - 1, run_line);
