@@ -901,18 +901,15 @@ $$;
 
 -- ---- writing ----
 
--- The type of a new node that has these properties: the one they name, else the one that its resource
--- type is the name of, else its parent's for children.
+-- The type of a new node for which nobody states one: the one that its resource type is the name of, else
+-- its parent's for children (Apache Sling's JCR resource provider).
 CREATE FUNCTION repo.type_of_new(parent bigint, name text, properties jsonb) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-	resource CONSTANT text := properties -> 'sling:resourceType' ->> 's';
-	type     text := properties -> 'jcr:primaryType' ->> 'name';
+	type text := (SELECT t.name FROM repo.node_type t
+		WHERE t.name = type_of_new.properties -> 'sling:resourceType' ->> 's'
+			AND NOT t.abstract AND NOT t.mixin AND t.name <> 'rep:root');
 BEGIN
-	IF type IS NULL AND resource IS NOT NULL THEN
-		type := (SELECT t.name FROM repo.node_type t
-			WHERE t.name = resource AND NOT t.abstract AND NOT t.mixin AND t.name <> 'rep:root');
-	END IF;
 	type := coalesce(type, repo.child_type(parent, name));
 	IF type IS NULL THEN
 		RAISE EXCEPTION 'no type for the new node "%", and its parent has none for children', name
@@ -926,9 +923,14 @@ END $$;
 CREATE FUNCTION repo.properties_of_new(def repo.node_type, mixins text[], given jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-	result jsonb := given - '{jcr:primaryType,jcr:mixinTypes,jcr:created,jcr:createdBy}'::text[];
+	result jsonb := given - '{jcr:created,jcr:createdBy}'::text[];
 	item   record;
 BEGIN
+	-- Types are stated beside the properties, where permission is asked for them.
+	IF result ?| '{jcr:primaryType,jcr:mixinTypes}' THEN
+		RAISE EXCEPTION 'jcr:primaryType and jcr:mixinTypes are not set as properties'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 	FOR item IN SELECT key, value FROM jsonb_each(result) LOOP
 		PERFORM repo.name_check(item.key), repo.value_check(item.value);
 	END LOOP;

@@ -131,9 +131,28 @@ static bool is_made_by_itself(struct bw_str name)
 	return bw_str_eq(name, BW_STR("jcr:created")) || bw_str_eq(name, BW_STR("jcr:createdBy"));
 }
 
+/* Whether the new node's type is more than what its parent gives: it is stated, or it is a resource type
+ * that is a node type's name. */
+static bool is_typed(const struct judge *j)
+{
+	const uint8_t      *at = j->ch.props;
+	struct change_value value;
+	struct bw_str       name;
+
+	if (j->ch.name.n > 0 || j->ch.n_mixins > 0)
+		return true;
+	for (unsigned i = 0; i < j->ch.n_props && j->type.n > 0; i++) {
+		change_next_prop(&at, &name, &value);
+		if (bw_str_eq(name, BW_STR("sling:resourceType")) && value.n == 1 &&
+		    bw_str_eq(change_next_str(&value.at), j->type))
+			return true;
+	}
+	return false;
+}
+
 static enum commit_verdict judge_create(struct judge *j)
 {
-	enum commit_verdict v = judge_target(j, j->ch.path, j->ch.name.n > 0 || j->ch.n_mixins > 0);
+	enum commit_verdict v = judge_target(j, j->ch.path, is_typed(j));
 	const uint8_t      *at = j->ch.props;
 	struct change_value value;
 	struct bw_str       name;
