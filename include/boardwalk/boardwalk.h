@@ -1,8 +1,9 @@
 /* boardwalk.h - the whole API of a bundle: include this one file.
  *
- * Reading order: types.h, err.h, servlet.h (what you implement), service.h (how it becomes
- * visible), whiteboard.h (by which rules), this file and form.h (what you may call), bundle.h (the ABI). Every function below is a
- * cover of the host table's entry of the same name. Strings returned are borrowed until the request ends.
+ * Reading order: types.h, err.h, servlet.h (what you implement), service.h (how it becomes visible),
+ * whiteboard.h (by which rules), this file and form.h (what you may call), bundle.h (the ABI). Every
+ * function below is a cover of the host table's entry of the same name. Strings returned are borrowed until
+ * the request ends.
  * Functions marked (waits) may park the coroutine; they answer BW_EGONE when the client is gone and
  * BW_ETIME when the request's time is up. */
 #pragma once

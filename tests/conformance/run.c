@@ -5,9 +5,10 @@
  *   A1 | | /a | 200 A sp=/a pi=-          id | steps | requests | expected
  *   E2 | then; S C: /a | /a, /b | 200 C; 200 B; log: init C
  *
- * A file of canonical paths (targets.c) is asked a request a row. "then" goes on with the server of the row before. Steps: things.c and objects.c; what a thing does:
- * actions.c; expectations: check.c. The server is world.h's: linked with world.c it is this process,
- * linked with gateway.c (run_gateway) a gateway of one worker, or of several that must answer alike.
+ * "then" goes on with the server of the row before. Steps: things.c and objects.c; what a thing does:
+ * actions.c; expectations: check.c. A file of canonical paths is asked a request a row: targets.c. The server is
+ * world.h's: linked with world.c it is this process, linked with gateway.c (run_gateway) a gateway of one
+ * worker, or of several that must answer alike.
  * Each failing row is printed with what was expected and what was got. The closing line counts; the
  * exit code is 0 only if at least one row ran and all passed. */
 #include "check.h"
