@@ -10,25 +10,27 @@
 #include <string.h>
 
 static const char *const may_differ[] = {
-	"serviceId",           "service.id",   "servletContextId", "id",
-	"service.changecount", "usingBundles", "mapped",           NULL
+	"serviceId", "service.id", "servletContextId", "id", "service.changecount", "usingBundles",
+	"mapped",    "attributes", /* of a context: each worker has its own */
+	NULL
 };
 
 /* A servlet without a name is called BUNDLE/ID, its service's number. */
-static void strip_name(json_t *object)
+static void strip_name(json_t *object, const char *key)
 {
-	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *name = json_string_value(json_object_get(object, key));
 	const char *bundle = json_string_value(json_object_get(object, "bundle"));
 	size_t      n = bundle != NULL ? strlen(bundle) : 0;
 
 	if (name != NULL && n > 0 && strncmp(name, bundle, n) == 0 && name[n] == '/' &&
 	    name[n + 1 + strspn(name + n + 1, "0123456789")] == '\0')
-		json_object_set_new(object, "name", json_string(bundle));
+		json_object_set_new(object, key, json_string(bundle));
 }
 
 static void strip_members(json_t *object)
 {
-	strip_name(object);
+	strip_name(object, "name");
+	strip_name(object, "servlet"); /* of the engine */
 	for (const char *const *name = may_differ; *name != NULL; name++)
 		json_object_del(object, *name);
 }

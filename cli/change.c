@@ -109,8 +109,9 @@ static void set_state(struct work *w)
 		store_remove(&w->store, b);
 		return;
 	}
-	if (b == NULL)
-		b = store_add(&w->store, w->name);
+	b = b == NULL                  ? store_add(&w->store, w->name)
+	    : w->action == CHANGE_STOP ? b
+	                               : store_to_end(&w->store, b);
 	b->stopped = w->action == CHANGE_STOP;
 	if (!b->stopped)
 		b->generation = w->generation;

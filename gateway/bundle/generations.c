@@ -321,7 +321,10 @@ int bundles_prepare(const struct bundle_order *o, char *reason, size_t n)
 		return err;
 	e = entries_get(o->name);
 	if (o->action != BUNDLE_UNINSTALL) {
-		b = generation_new(e, o->generation, needs_file(o->action) ? o->file : NULL);
+		bool runs = needs_file(o->action);
+
+		/* What is stopped is stopped as it was: its number is what the store has. */
+		b = generation_new(e, runs ? o->generation : old->generation, runs ? o->file : NULL);
 		registry_stage_begin(bundles_registry(), b);
 		err = needs_file(o->action) ? make_ready(b, old, reason, n)
 		                            : stand_in(b, old, reason, n);
@@ -389,8 +392,8 @@ void bundles_publish(uint64_t generation)
 	order.generation = 0;
 	old = e->current;
 	e->current = b;
-	/* New in the store, whose order others start with. */
-	if (b && b->generation != 0 && (!old || old->generation == 0))
+	/* The youngest now, as in the store, in whose order others start. */
+	if (b && b->state == BUNDLE_ACTIVE)
 		entries_to_end(e);
 	if (b)
 		b->life = LIFE_SERVING;

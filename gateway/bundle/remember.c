@@ -47,9 +47,9 @@ bool remember_find(const struct bundle_list *told, const char *file, const char 
 	bool found = false;
 
 	for (size_t i = 0; told && i < BUNDLE_MEMORIES && !found; i++) {
-		json_t     *all = told->remembered[i]
-		                          ? json_loads(told->remembered[i], JSON_REJECT_DUPLICATES, NULL)
-		                          : NULL;
+		json_t     *all = told->remembered[i] ? json_loads(told->remembered[i],
+		                                                   JSON_REJECT_DUPLICATES, NULL)
+		                                      : NULL;
 		json_t     *entry = find(all, file, name);
 		const char *its = json_string_value(json_object_get(entry, "name"));
 		char       *text = json_dumps(json_object_get(entry, "footprint"), JSON_COMPACT);

@@ -41,6 +41,17 @@ static void take_away(struct inventory *v, struct inventory_item *item)
 	v->n--;
 }
 
+/* What is started now is the youngest in every worker, and so it is in those that start later: of two that
+ * take the same path the older one answers. */
+static struct inventory_item *to_end(struct inventory *v, struct inventory_item *item)
+{
+	struct inventory_item moved = *item;
+
+	memmove(item, item + 1, (v->n - (size_t)(item - v->items) - 1) * sizeof(*item));
+	v->items[v->n - 1] = moved;
+	return &v->items[v->n - 1];
+}
+
 void inventory_read(struct inventory *v, const char *folder)
 {
 	struct store s;
@@ -100,6 +111,8 @@ void inventory_apply(struct inventory *v, enum bundle_action action, const char 
 	}
 	if (item == NULL)
 		item = add(v, name);
+	else if (action != BUNDLE_STOP)
+		item = to_end(v, item);
 	item->stopped = action == BUNDLE_STOP;
 	if (!item->stopped)
 		item->generation = generation;

@@ -35,6 +35,8 @@ int engine_explain(struct json_out *j, struct bw_str path)
 	json_out_object(j);
 	json_out_key(j, "servlet");
 	json_out_text(j, m ? m->name : NULL);
+	json_out_key(j, "bundle");
+	json_out_text(j, m && service_bundle(m->service) ? service_bundle(m->service)->name : NULL);
 	json_out_key(j, "path");
 	json_out_string(j, m ? at.p : NULL, m ? at.n : 0);
 	json_out_key(j, "note");

@@ -64,6 +64,16 @@ void store_remove(struct store *s, struct store_bundle *b)
 	s->n_bundles--;
 }
 
+struct store_bundle *store_to_end(struct store *s, struct store_bundle *b)
+{
+	struct store_bundle moved = *b;
+	size_t              i = (size_t)(b - s->bundles);
+
+	memmove(b, b + 1, (s->n_bundles - i - 1) * sizeof(*b));
+	s->bundles[s->n_bundles - 1] = moved;
+	return &s->bundles[s->n_bundles - 1];
+}
+
 static struct store_seed *find_seed(const struct store *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_seeds; i++)

@@ -62,6 +62,8 @@ struct store_bundle *store_find(const struct store *s, const char *name); /* NUL
 /* A new one behind the others, with that name and nothing else. Borrowed until the next change. */
 struct store_bundle *store_add(struct store *s, const char *name);
 void                 store_remove(struct store *s, struct store_bundle *b);
+/* It is started anew, behind the others. Borrowed until the next change. */
+struct store_bundle *store_to_end(struct store *s, struct store_bundle *b);
 /* The digest that a name's seed was last taken with; NULL: never. */
 const char *store_seed(const struct store *s, const char *name);
 void        store_set_seed(struct store *s, const char *name, const char *sha256);

@@ -543,6 +543,52 @@ Test(setting, whose_start_fails_in_a_successor_is_refused_in_all_workers)
 	expect_everywhere("/gen", 200, "2");
 }
 
+/* ---- workers of different age ---- */
+
+static void expect_alike(const char *path)
+{
+	expect(0, "list", NULL, NAME);
+	expect_ctl(0, (const char *const[]){ "ctl", "whiteboard", NULL }, "servletContextDTOs");
+	expect_ctl(0, (const char *const[]){ "ctl", "route", "GET", path, NULL }, path);
+}
+
+/* The other one has registered everything one by one, in its time; this one all of it at its start. */
+static void restart_worker_and_compare(const char *body)
+{
+	pid_t workers[2];
+
+	cr_assert_eq(test_instance_workers(&instance, workers, 2), 2);
+	kill(workers[1], SIGKILL);
+	while (test_instance_workers(&instance, workers + 1, 1) == 0)
+		usleep(1000);
+	usleep(100000);
+	wait_until_well();
+	expect_everywhere("/gen", *body ? 200 : 503, *body ? body : NULL);
+	expect_alike("/gen");
+	expect_alike("/bin/gen");
+}
+
+Test(bundle, workers_of_different_age_differ_in_nothing)
+{
+	struct generation other;
+	char              path[128];
+
+	generation_read(&other, TEST_BUNDLES "/other.so");
+	snprintf(path, sizeof(path), "%s/other.so", instance.root);
+	expect(0, "install", make("n=1 engine=/bin/gen files=/r context=/c"), "installed");
+	generation_write(&other, "n=other", path);
+	expect(0, "install", path, "installed");
+	generation_done(&other);
+	expect(0, "update", make("n=2 engine=/bin/gen files=/r"), "updated");
+	restart_worker_and_compare("other"); /* the younger of the two now */
+	expect(0, "stop", "test.other", "stopped");
+	restart_worker_and_compare("");
+	expect(0, "uninstall", "test.other", "uninstalled");
+	restart_worker_and_compare("2");
+	expect(0, "stop", NAME, "stopped");
+	restart_worker_and_compare("");
+}
+
 /* ---- whoever dies in the middle ---- */
 
 /* The generation that the gateway was started with, or was brought to, is the store's, everywhere. */

@@ -21,6 +21,12 @@ static const struct {
 	  false },
 	{ "{\"bundle\":\"acme.a\",\"serviceId\":1,\"standIn\":true}",
 	  "{\"bundle\":\"acme.a\",\"serviceId\":1}", false },
+	{ "{\"engine\":{\"servlet\":\"acme.a/4\",\"bundle\":\"acme.a\"}}",
+	  "{\"engine\":{\"servlet\":\"acme.a/7\",\"bundle\":\"acme.a\"}}", true },
+	{ "{\"engine\":{\"servlet\":\"a/4\",\"bundle\":\"acme.a\"}}",
+	  "{\"engine\":{\"servlet\":\"a/7\",\"bundle\":\"acme.a\"}}", false },
+	{ "{\"name\":\"default\",\"attributes\":{\"hits\":7}}",
+	  "{\"name\":\"default\",\"attributes\":{}}", true },
 	{ "null", "null", true },
 	{ "null", NULL, false },
 };

@@ -140,6 +140,21 @@ Test(store, a_state_that_cannot_be_written_leaves_the_old_one)
 	store_done(&t);
 }
 
+Test(store, one_that_is_started_anew_is_the_last)
+{
+	struct store s = { .next = 4 };
+
+	store_add(&s, "acme.a")->generation = 1;
+	store_add(&s, "acme.b")->generation = 2;
+	store_add(&s, "acme.c")->generation = 3;
+	cr_expect_eq(store_to_end(&s, &s.bundles[0])->generation, 1);
+	cr_expect_eq(store_to_end(&s, &s.bundles[2])->generation, 1);
+	cr_expect_str_eq(s.bundles[0].name, "acme.b");
+	cr_expect_str_eq(s.bundles[1].name, "acme.c");
+	cr_expect_str_eq(s.bundles[2].name, "acme.a");
+	store_done(&s);
+}
+
 Test(store, keeps_what_the_settings_bundles_registered)
 {
 	char *text;

@@ -241,15 +241,18 @@ Test(generations, an_update_is_one_step)
 	end();
 }
 
-/* As the store has them, and so a worker that starts later. */
-Test(generations, are_listed_in_the_order_in_which_they_were_installed)
+/* As the store has them, and so a worker that starts later; of two that take the same path the older one
+ * answers. */
+Test(generations, are_listed_in_the_order_in_which_they_were_started)
 {
 	begin();
 	run(BUNDLE_INSTALL, "n=1");
 	run_other(BUNDLE_INSTALL, "n=1 path=/other");
 	cr_assert(described("[{\"name\":\"test.generation\""));
+	run(BUNDLE_STOP, NULL);
+	cr_assert(described("[{\"name\":\"test.generation\""), "a stop keeps the place");
 	run(BUNDLE_UPDATE, "n=2");
-	cr_assert(described("[{\"name\":\"test.generation\""), "an update keeps the place");
+	cr_assert(described("[{\"name\":\"test.other\""));
 	run(BUNDLE_UNINSTALL, NULL);
 	run(BUNDLE_INSTALL, "n=3");
 	cr_assert(described("[{\"name\":\"test.other\""));
@@ -600,7 +603,7 @@ Test(generations, looking_inside_tells_what_is_mounted_and_stopped)
 	cr_expect(eq(int, explain("/bin/x", "\"unavailable\":\"bundle test.generation is"), 503));
 	cr_expect(eq(int, explain("/bin/x.html", "\"unavailable\":\"bundle test.generation is"), 0),
 	          "a longer one may be stored");
-	cr_expect(eq(int, explain("/bin/y", "\"servlet\":null,\"path\":null"), 0));
+	cr_expect(eq(int, explain("/bin/y", "\"servlet\":null,\"bundle\":null,\"path\":null"), 0));
 	end();
 }
 
