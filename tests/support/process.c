@@ -101,6 +101,13 @@ int test_process_end(struct test_process *p)
 	return WEXITSTATUS(status);
 }
 
+void test_process_kill(struct test_process *p)
+{
+	cr_assert_eq(kill(p->pid, SIGKILL), 0);
+	cr_assert_eq(waitpid(p->pid, NULL, 0), p->pid);
+	p->pid = 0;
+}
+
 bool test_process_has_logged(const struct test_process *p, const char *text)
 {
 	static char log[1u << 16];

@@ -26,6 +26,8 @@ void test_process_start(struct test_process *p, const char *option);
 void test_process_wait_until_it_listens(const struct test_process *p);
 /* Waits for its end; the exit status. */
 int  test_process_end(struct test_process *p);
+/* SIGKILL, and waits. */
+void test_process_kill(struct test_process *p);
 bool test_process_has_logged(const struct test_process *p, const char *text);
 /* It cannot get new privileges, is behind a filter, has the right user, and its memory is closed to
  * other processes of that user. */
