@@ -291,6 +291,7 @@ const struct bw_host *bundles_host(void)
 		.res_get_header = response_get_header,
 		.searching = &resolver_searching,
 		.blobs = &resolver_blobs,
+		.access = &resolver_access,
 	};
 
 	return &host;

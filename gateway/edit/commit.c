@@ -60,6 +60,11 @@ static void put_change(struct buf *out, size_t list, const struct space_change *
 		change_put_value(out, &c->set.value);
 	if (kind == CHANGE_SET_TYPE)
 		change_put_type(out, c->old_type);
+	if (kind == CHANGE_ACE_ADD || kind == CHANGE_ACE_REMOVE) {
+		change_put_entry(out, c->allow, &c->set.value);
+		for (const struct space_value *v = c->props; v; v = v->next)
+			change_put_prop(out, at, v->name, &v->value);
+	}
 	change_end(out, list, at);
 }
 

@@ -4,12 +4,14 @@
  *    look.c, children.c   reading with that in mind
  *    edit.c     create, delete, move, copy, order
  *    property.c properties and types
+ *    access.c   entries of access control lists
  *    commit.c   commit, revert, refresh, and the life of a resolver
  *    convert.c  values as other types */
 #pragma once
 #include "look.h"
 
 extern const struct bw_editing resolver_editing;
+extern const struct bw_access  resolver_access; /* access.c */
 
 /* Before each change: forgets the last failure. BW_ESTATE: closed. */
 int edit_begin(struct bw_resolver *r);

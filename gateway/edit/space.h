@@ -46,8 +46,9 @@ struct space_change {
 	enum change_base     base;     /* SET */
 	struct change_text   old;      /* SET, if base is CHANGE_BASE_VALUE */
 	struct bw_str        old_type; /* SET_TYPE */
-	struct space_value   set;      /* SET */
-	struct space_value  *props;    /* CREATE, unsorted */
+	struct space_value   set;      /* SET; its value also: privileges of an entry */
+	bool                 allow;    /* ACE_ADD, ACE_REMOVE */
+	struct space_value  *props;    /* CREATE, unsorted; restrictions of an entry, sorted */
 	unsigned             n_props;
 	const struct bw_str *mixins; /* CREATE */
 	unsigned             n_mixins;

@@ -11,6 +11,7 @@
 
 struct gateway_settings;
 struct shared_worker;
+struct changes;
 struct search_page;
 
 /* Starts connecting. shared: this worker's counters, for ready and handles_open. Ignores SIGPIPE in
@@ -41,6 +42,11 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 /* changes: wire/changes.h. *ret_reason: what is wrong, for the client; absent if repo said no more than
  * its code, or there was no answer. */
 int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason);
+/* A node's list of entries, as the changes that add them; n 0: there are none. BW_EFORBIDDEN. */
+int ask_access_list(struct bw_resolver *r, struct bw_str path, struct changes *ret);
+/* names, and *ret_names: privileges with a blank between. BW_EINVAL: one means nothing. */
+int ask_access_granted(struct bw_resolver *r, struct bw_str path, struct bw_str names,
+                       bool *ret_all, struct bw_str *ret_names);
 /* A page for terms (wire/search.h), also where it says that they are none. */
 int ask_search(struct bw_resolver *r, struct bw_str terms, struct search_page *ret);
 

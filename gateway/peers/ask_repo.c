@@ -12,6 +12,7 @@
 #include "request.h"
 #include "resolver.h"
 #include <base/fatal.h>
+#include <wire/changes.h>
 #include <wire/search.h>
 
 /* ---- the handle ---- */
@@ -389,4 +390,72 @@ int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, siz
 	m.max = (uint32_t)range->n;
 	m.path = ask_bytes(range->path);
 	return ask_repo(r, WIRE_BLOB_READ, &m.base, HANDLE_FIELDS(m), take_octets, &octets);
+}
+
+/* ---- access control ---- */
+
+struct access {
+	struct arena   *arena;
+	struct changes *list;
+	bool           *all;
+	struct bw_str  *names;
+};
+
+static int take_entries(void *arg, const struct wire_frame *f)
+{
+	struct access             *access = arg;
+	struct wire_message        m;
+	const ProtobufCBinaryData *list;
+	const uint8_t             *copy;
+
+	ask_parse(f, &m);
+	list = &m.u->access_entries.entries;
+	*access->list = (struct changes){ NULL, 0, 0 };
+	if (m.u->access_entries.count == 0)
+		return BW_OK;
+	copy = (uint8_t *)arena_dup(access->arena, list->data, list->len);
+	if (changes_get(copy, list->len, access->list) != BW_OK)
+		fatalx("malformed ACCESS_ENTRIES");
+	return BW_OK;
+}
+
+int ask_access_list(struct bw_resolver *r, struct bw_str path, struct changes *ret)
+{
+	Bw__Wire__AccessList m = BW__WIRE__ACCESS_LIST__INIT;
+	struct access        access = { .arena = &r->req->arena, .list = ret };
+	int                  err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.path = ask_bytes(path);
+	return ask_repo(r, WIRE_ACCESS_LIST, &m.base, HANDLE_FIELDS(m), take_entries, &access);
+}
+
+static int take_granted(void *arg, const struct wire_frame *f)
+{
+	struct access                 *access = arg;
+	struct wire_message            m;
+	const Bw__Wire__AccessGranted *answer;
+
+	ask_parse(f, &m);
+	answer = &m.u->access_granted;
+	*access->all = answer->all;
+	*access->names = (struct bw_str){ arena_dup(access->arena, answer->privileges.data,
+		                                    answer->privileges.len),
+		                          answer->privileges.len };
+	return BW_OK;
+}
+
+int ask_access_granted(struct bw_resolver *r, struct bw_str path, struct bw_str names,
+                       bool *ret_all, struct bw_str *ret_names)
+{
+	Bw__Wire__AccessAsk m = BW__WIRE__ACCESS_ASK__INIT;
+	struct access access = { .arena = &r->req->arena, .all = ret_all, .names = ret_names };
+	int           err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.path = ask_bytes(path);
+	m.privileges = ask_bytes(names);
+	return ask_repo(r, WIRE_ACCESS_ASK, &m.base, HANDLE_FIELDS(m), take_granted, &access);
 }

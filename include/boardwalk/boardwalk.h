@@ -10,6 +10,7 @@
 #include <boardwalk/async.h>
 #include <boardwalk/bundle.h>
 #include <boardwalk/dispatcher.h>
+#include <boardwalk/acl.h>
 #include <boardwalk/edit.h>
 #include <boardwalk/form.h>
 #include <boardwalk/runtime.h>

@@ -21,6 +21,7 @@ struct bw_session_info; /* session.h */
 struct bw_editing;      /* edit.h */
 struct bw_searching;    /* query.h */
 struct bw_blobs;        /* blob.h */
+struct bw_access;       /* acl.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -187,6 +188,7 @@ struct bw_host {
 
 	const struct bw_searching *searching; /* query.h */
 	const struct bw_blobs     *blobs;     /* blob.h */
+	const struct bw_access    *access;    /* acl.h */
 };
 
 struct bw_bundle_descriptor {
