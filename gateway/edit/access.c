@@ -4,8 +4,7 @@
  * goes to repo, for what is stored at the place.
  *
  * Owns: nothing beyond the request's arena. Runs in: a request's fiber; waits for repo. Fails with:
- * BW_EINVAL, BW_ENOTFOUND, BW_EFORBIDDEN, BW_ETOOBIG. Tests: tests/conformance/resolver/access.rows,
- * tests/unit/gateway/access_test.c. */
+ * BW_EINVAL, BW_ENOTFOUND, BW_EFORBIDDEN, BW_ETOOBIG. Tests: tests/conformance/resolver/access.rows. */
 #include "edit.h"
 #include "peers/ask.h"
 #include "request.h"

@@ -143,6 +143,15 @@ Test(resolver, rows)
 	cr_assert(becomes(none_is_open, NULL), "handles are left");
 }
 
+Test(resolver, access_rows)
+{
+	struct row_result total = { 0, 0 };
+
+	rowfile_run(ROWS "/resolver/access.rows", &runner, true, &total);
+	cr_assert_eq(total.failed, 0, "%u of %u rows", total.failed, total.passed + total.failed);
+	cr_assert_geq(total.passed, 18, "only %u rows", total.passed);
+}
+
 /* ---- the end of a request ---- */
 
 /* H21: the handle is closed, what was pending is lost, and a commit that comes too late says so. */

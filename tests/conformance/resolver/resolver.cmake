@@ -4,6 +4,7 @@ add_library(resolver_rows STATIC ${CMAKE_CURRENT_LIST_DIR}/rowfile.c)
 target_include_directories(resolver_rows PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_link_libraries(resolver_rows PUBLIC base)
 add_executable(conformance_resolver ${CMAKE_CURRENT_LIST_DIR}/run.c ${CMAKE_CURRENT_LIST_DIR}/steps.c
+  ${CMAKE_CURRENT_LIST_DIR}/steps_access.c
   ${CMAKE_CURRENT_LIST_DIR}/../../support/fake_repo.c)
 target_include_directories(conformance_resolver PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(conformance_resolver PRIVATE resolver_rows gateway_peers gateway_core)

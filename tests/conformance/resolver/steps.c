@@ -1,5 +1,6 @@
 /* steps.c - see steps.h. */
 #include "steps.h"
+#include "steps_access.h"
 #include <stdlib.h>
 
 #define MAX_RESOLVERS 8
@@ -563,6 +564,11 @@ static int one_step(struct state *st, char *text)
 	if (n > 1 && strchr("/", w[1][0])) {
 		err = change(st, w, n, &known);
 		if (!known)
+			err = steps_access(st->r, path_of(st, w[1]), w, n, st->said,
+			                   sizeof(st->said), &known);
+		if (known)
+			st->n_said = strlen(st->said);
+		else
 			err = on_resource(st, w, n);
 		return err;
 	}

@@ -17,6 +17,11 @@
  *   create PATH NAME [NAME=VALUE ...], delete PATH, move|copy PATH PARENT [NAME]
  *   order PATH NAME before NEXT|last             moved, or in place
  *   set PATH NAME=VALUE, unset PATH NAME, type PATH TYPE, mixin PATH +NAME|-NAME
+ *   may PATH privilege,..          yes, no
+ *   granted PATH                   all privileges
+ *   entries PATH                   of its list: +WHO or -WHO, privileges, restrictions; - if there are none
+ *   allow|deny PATH WHO privilege,.. [NAME=VALUE]..    an entry more; unallow, undeny: that entry less
+ *   clear PATH [WHO]
  *   commit, refresh, revert, close
  *   changes, live                  yes, no
  *   why                            of the last failure: path below the root, or -; then its text if long
