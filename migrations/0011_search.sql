@@ -2,7 +2,7 @@
 --
 -- Locks and time: repo.tree and repo.content are locked while the index and the trigger are made and
 -- the text of what is there is collected: some 20 s for a million nodes. Undo: DROP TABLE repo.search,
--- repo.search_setting; DROP INDEX repo.tree_type, repo.tree_super; DROP TRIGGER on repo.content; DROP
+-- repo.search_setting; DROP INDEX repo.tree_type; DROP TRIGGER on repo.content; DROP
 -- FUNCTION repo.search_*, repo.query_*.
 --
 -- The text follows the content within the transaction that writes it: what is committed is found. The
@@ -11,7 +11,6 @@
 
 -- The effective type of a resource: "all resources of type X or below" is an ANY over this.
 CREATE INDEX tree_type ON repo.tree ((coalesce(resource_type, primary_type)));
-CREATE INDEX tree_own_super ON repo.tree (super_type) WHERE super_type IS NOT NULL;
 
 -- Nodes that have text. language: what its words are cut down by; two letters, or none.
 CREATE TABLE repo.search (
@@ -64,6 +63,12 @@ CREATE FUNCTION repo.search_weight(name text) RETURNS "char" LANGUAGE sql IMMUTA
 	ELSE 'D' END;
 $$;
 
+-- What a node's text is made of. Much cheaper than the text: it tells whether that has changed.
+CREATE FUNCTION repo.search_source(properties jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+	SELECT jsonb_object_agg(key, value) FROM jsonb_each(properties)
+	WHERE value ? 's' AND (repo.search_weight(key) IS NOT NULL OR key = 'jcr:language');
+$$;
+
 -- All values of one property as text.
 CREATE FUNCTION repo.search_text(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT string_agg(v #>> '{}', ' ') FROM jsonb_path_query(value, '$.*[*]') v;
@@ -101,24 +106,24 @@ END $$;
 -- After each change of the properties of a node.
 CREATE FUNCTION repo.search_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-	lang  text := repo.search_language(NEW.properties);
-	words tsvector;
+	source jsonb := repo.search_source(NEW.properties);
+	before jsonb;
+	lang   text;
+	words  tsvector;
 BEGIN
-	IF NOT jsonb_path_exists(NEW.properties, '$.*.s') THEN
-		IF TG_OP = 'UPDATE' THEN
-			DELETE FROM repo.search s WHERE s.id = NEW.id;
-		END IF;
+	IF TG_OP = 'UPDATE' THEN
+		before := repo.search_source(OLD.properties);
+	END IF;
+	IF source IS NOT DISTINCT FROM before THEN
 		RETURN NULL;
 	END IF;
-	words := repo.search_vector(NEW.properties, lang);
+	lang := repo.search_language(source);
+	words := repo.search_vector(source, lang);
 	IF words = '' AND lang IS NULL THEN
-		IF TG_OP = 'UPDATE' THEN
-			DELETE FROM repo.search s WHERE s.id = NEW.id;
-		END IF;
+		DELETE FROM repo.search s WHERE s.id = NEW.id;
 	ELSE
 		INSERT INTO repo.search AS s (id, language, vector) VALUES (NEW.id, lang, words)
-		ON CONFLICT (id) DO UPDATE SET language = excluded.language, vector = excluded.vector
-			WHERE (s.language, s.vector) IS DISTINCT FROM (excluded.language, excluded.vector);
+		ON CONFLICT (id) DO UPDATE SET language = excluded.language, vector = excluded.vector;
 	END IF;
 	RETURN NULL;
 END $$;

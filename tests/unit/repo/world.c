@@ -61,7 +61,7 @@ void world_begin(struct world *w, size_t cache_bytes)
 	                           &(struct searches_settings){
 					   .conninfo = conninfo,
 					   .connections = 2,
-					   .timeout_ms = 10000,
+					   .timeout_ms = 3000,
 					   .search_path = search_path,
 					   .n_search_path = 2,
 				   },
