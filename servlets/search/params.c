@@ -208,12 +208,13 @@ static bool fields(struct reading *r, const struct bw_pair *pair)
 {
 	struct bw_str left = pair->value;
 
+	r->p->all_fields |= is(pair->value, "*");
 	while (left.n > 0 && !is(pair->value, "*")) {
 		const char    *comma = memchr(left.p, ',', left.n);
 		size_t         n = comma != NULL ? (size_t)(comma - left.p) : left.n;
 		struct bw_pair one = { pair->name, { left.p, n } };
 
-		if (!add(r, &one, r->p->fields, &r->p->search.n_fields, PARAMS_MAX))
+		if (!add(r, &one, r->p->fields, &r->p->n_fields, PARAMS_MAX))
 			return false;
 		left = (struct bw_str){ left.p + n + (comma != NULL),
 			                left.n - n - (comma != NULL) };
@@ -280,6 +281,18 @@ static bool one(struct reading *r, const struct bw_pair *pair)
 	return fail(r, "unknown parameter", name);
 }
 
+/* What every item tells has to come along. */
+static void finish_fields(struct params *p)
+{
+	static const struct bw_str always[] = { BW_STR("jcr:title"), BW_STR("title"),
+		                                BW_STR("jcr:lastModified") };
+
+	if (p->n_fields == 0 || p->all_fields)
+		return;
+	memcpy(p->fields + p->n_fields, always, sizeof(always));
+	p->search.n_fields = p->n_fields + 3;
+}
+
 int params_read(struct bw_req *req, struct params *ret, const char **ret_why)
 {
 	struct reading r = { .req = req, .p = ret };
@@ -300,5 +313,6 @@ int params_read(struct bw_req *req, struct params *ret, const char **ret_why)
 			return BW_DECLINED;
 		}
 	}
+	finish_fields(ret);
 	return BW_OK;
 }

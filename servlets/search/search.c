@@ -63,17 +63,33 @@ static int put_highlights(struct bw_req *req, const struct bw_hit *hit)
 	return bw_res_puts(req, "}");
 }
 
-static int put_properties(struct bw_req *req, struct bw_resource *res)
+/* A name of the client's is part of a list: NUL-terminated. */
+static const char *field_name(struct bw_req *req, struct bw_str name)
 {
-	const struct bw_str *names;
-	struct bw_values     values;
-	size_t               n;
+	char *text = bw_req_alloc(req, name.n + 1);
 
-	CHECK(bw_resource_property_names(res, &names, &n));
+	memcpy(text, name.p, name.n);
+	text[name.n] = '\0';
+	return text;
+}
+
+/* Those that were asked for and are there. */
+static int put_properties(struct bw_req *req, struct bw_resource *res, const struct params *p)
+{
+	const struct bw_str *names = p->fields;
+	struct bw_values     values;
+	size_t               n = p->n_fields, told = 0;
+
+	if (p->all_fields)
+		CHECK(bw_resource_property_names(res, &names, &n));
 	CHECK(bw_res_puts(req, ",\"properties\":{"));
 	for (size_t i = 0; i < n; i++) {
-		CHECK(bw_resource_values(res, names[i].p, &values));
-		CHECK(bw_res_puts(req, i > 0 ? "," : ""));
+		int err = bw_resource_values(res, field_name(req, names[i]), &values);
+
+		if (err == BW_ENOTFOUND)
+			continue;
+		CHECK(err);
+		CHECK(bw_res_puts(req, told++ > 0 ? "," : ""));
 		CHECK(json_string(req, names[i]));
 		CHECK(bw_res_puts(req, ":"));
 		CHECK(json_values(req, &values));
@@ -81,10 +97,11 @@ static int put_properties(struct bw_req *req, struct bw_resource *res)
 	return bw_res_puts(req, "}");
 }
 
-static int put_item(struct bw_req *req, const struct bw_hit *hit, const struct bw_search *search)
+static int put_item(struct bw_req *req, const struct bw_hit *hit, const struct params *p)
 {
-	struct bw_resource *res = hit->resource;
-	struct bw_str       path = bw_resource_get(res, BW_RESOURCE_PATH);
+	const struct bw_search *search = &p->search;
+	struct bw_resource     *res = hit->resource;
+	struct bw_str           path = bw_resource_get(res, BW_RESOURCE_PATH);
 
 	CHECK(bw_res_puts(req, "{\"path\":"));
 	CHECK(json_string(req, path));
@@ -96,8 +113,8 @@ static int put_item(struct bw_req *req, const struct bw_hit *hit, const struct b
 		CHECK(bw_res_printf(req, ",\"score\":%.6f", hit->score));
 	if (search->highlight)
 		CHECK(put_highlights(req, hit));
-	if (search->n_fields > 0)
-		CHECK(put_properties(req, res));
+	if (p->n_fields > 0 || p->all_fields)
+		CHECK(put_properties(req, res, p));
 	return bw_res_puts(req, "}");
 }
 
@@ -129,7 +146,7 @@ static int put_answer(struct bw_req *req, const struct bw_hits *hits, const stru
 	CHECK(bw_res_puts(req, "{\"items\":["));
 	for (size_t i = 0; i < hits->n; i++) {
 		CHECK(bw_res_puts(req, i > 0 ? "," : ""));
-		CHECK(put_item(req, &hits->items[i], &p->search));
+		CHECK(put_item(req, &hits->items[i], p));
 	}
 	CHECK(bw_res_puts(req, "]"));
 	if (hits->relation != BW_SEARCH_NOT_COUNTED)

@@ -27,7 +27,7 @@ static void begin(void)
 		"set properties on /s/a\n  set title to \"Red <img onerror=1> apple\"\n"
 		"  set price{Long} to 3\n  set tags to \"fruit\", \"red\"\nend\n"
 		"set properties on /s/b\n  set title to \"Green apple\"\n  set body to \"red "
-	        "inside\"\nend\n"
+		"inside\"\nend\n"
 		"set properties on /s/hid\n  set title to \"Secret apple\"\nend\n"
 		"set properties on /s/find\n  set sling:resourceType to boardwalk/search\nend\n"
 		"set ACL on /s\n  allow jcr:read for reader\nend\n"
@@ -82,7 +82,10 @@ Test(query, over_http)
 	answers("/search.json?q=red&highlight=true&path=/s/a", READER, 200,
 	        "\"highlights\":{\"title\":[\"<mark>Red</mark> &lt;img onerror=1&gt; apple\"]");
 	answers("/search.json?path=/s/a&fields=price,tags", READER, 200,
-	        "\"properties\":{\"price\":3,\"tags\":[\"fruit\",\"red\"]}");
+	        "apple\",\"properties\":{\"price\":3,\"tags\":[\"fruit\",\"red\"]}");
+	answers("/search.json?path=/s/a&fields=none", READER, 200, "\"properties\":{}");
+	answers("/search.json?path=/s/a&fields=*", READER, 200,
+	        "\"properties\":{\"price\":3,\"tags\"");
 	answers("/search.json?path=/s&facet=tags&hits=none", READER, 200,
 	        "\"facets\":{\"tags\":[{\"value\":\"fruit\",\"count\":1},{\"value\":\"red\","
 	        "\"count\":1}]}");
