@@ -200,6 +200,9 @@ DECLARE
 	more   repo.node_type;
 BEGIN
 	SELECT * INTO result FROM repo.node_type t WHERE t.name = primary_type;
+	IF mixins = '{}' THEN
+		RETURN result;
+	END IF;
 	FOR more IN SELECT t.* FROM unnest(mixins) WITH ORDINALITY m (name, n)
 			JOIN repo.node_type t ON t.name = m.name ORDER BY m.n LOOP
 		result := repo.definition_union(result, more);
@@ -274,16 +277,18 @@ CREATE FUNCTION repo.children_open(rules jsonb) RETURNS boolean LANGUAGE sql IMM
 	SELECT rules - '*' = '{}' AND coalesce(rules -> '*' @> '[["nt:base"]]', false);
 $$;
 
-CREATE FUNCTION repo.definition_fail(path text, types text[], reason text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.definition_fail(node bigint, types text[], reason text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-	RAISE EXCEPTION '"%" (%): %', path, array_to_string(types, ', '), reason
+	RAISE EXCEPTION '"%" (%): %', (SELECT t.path FROM repo.tree t WHERE t.id = node),
+		array_to_string(types, ', '), reason
 		USING ERRCODE = 'check_violation';
 END $$;
 
 -- ---- the check ----
 
--- Properties and mandatory items of nodes that have the same types.
+-- Properties and mandatory items of nodes that have the same types. Offenders are looked for in the order
+-- of ids: an order by path would have the planner walk the whole tree.
 CREATE FUNCTION repo.items_check(def repo.node_type, types text[], ids bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -294,46 +299,44 @@ DECLARE
 	bad   record;
 BEGIN
 	-- repo.property_fits, written out: a call of it for each property is most of the time.
-	SELECT t.path, p.key, p.value INTO bad
-		FROM repo.content c JOIN repo.tree t ON t.id = c.id, jsonb_each(c.properties) p, jsonb_each(p.value) v
+	SELECT c.id, p.key, p.value INTO bad
+		FROM repo.content c, jsonb_each(c.properties) p, jsonb_each(p.value) v
 		WHERE c.id = ANY (items_check.ids) AND (NOT open OR p.key = ANY (named))
 			AND NOT coalesce(def.properties -> p.key, def.properties -> '*', '[]')
 				?| CASE jsonb_typeof(v.value) WHEN 'array' THEN ARRAY[v.key || '[]', '*[]']
 					ELSE ARRAY[v.key, '*'] END
-		ORDER BY t.path, p.key LIMIT 1;
+		ORDER BY c.id, p.key LIMIT 1;
 	IF FOUND THEN
-		PERFORM repo.definition_fail(bad.path, types,
+		PERFORM repo.definition_fail(bad.id, types,
 			format('property "%s" may not be %s', bad.key, repo.value_kind(bad.value)));
 	END IF;
 	IF def.constraints <> '{}' THEN
-		SELECT t.path, p.key INTO bad
-			FROM repo.content c JOIN repo.tree t ON t.id = c.id, jsonb_each(c.properties) p
+		SELECT c.id, p.key INTO bad FROM repo.content c, jsonb_each(c.properties) p
 			WHERE c.id = ANY (items_check.ids) AND NOT repo.constraints_hold(
 				coalesce(def.constraints -> p.key,
 					CASE WHEN NOT def.properties ? p.key THEN def.constraints -> '*' END), p.value)
-			ORDER BY t.path, p.key LIMIT 1;
+			ORDER BY c.id, p.key LIMIT 1;
 		IF FOUND THEN
-			PERFORM repo.definition_fail(bad.path, types,
+			PERFORM repo.definition_fail(bad.id, types,
 				format('property "%s" has a value that no constraint allows', bad.key));
 		END IF;
 	END IF;
 	IF def.mandatory <> '{}' THEN
-		SELECT t.path, m INTO bad
-			FROM repo.content c JOIN repo.tree t ON t.id = c.id, unnest(def.mandatory) m
-			WHERE c.id = ANY (items_check.ids) AND NOT c.properties ? m ORDER BY t.path, m LIMIT 1;
+		SELECT c.id, m INTO bad FROM repo.content c, unnest(def.mandatory) m
+			WHERE c.id = ANY (items_check.ids) AND NOT c.properties ? m ORDER BY c.id, m LIMIT 1;
 		IF FOUND THEN
-			PERFORM repo.definition_fail(bad.path, types, format('property "%s" is missing', bad.m));
+			PERFORM repo.definition_fail(bad.id, types, format('property "%s" is missing', bad.m));
 		END IF;
 	END IF;
 	IF def.mandatory_children <> '{}' THEN
-		SELECT t.path, m INTO bad FROM repo.tree t, unnest(def.mandatory_children) m
+		SELECT t.id, m INTO bad FROM repo.tree t, unnest(def.mandatory_children) m
 			WHERE t.id = ANY (items_check.ids)
 				-- Nobody who removes it meanwhile commits unseen.
 				AND NOT EXISTS (SELECT FROM repo.tree k WHERE k.path = rtrim(t.path, '/') || '/' || m
 					FOR KEY SHARE)
-			ORDER BY t.path, m LIMIT 1;
+			ORDER BY t.id, m LIMIT 1;
 		IF FOUND THEN
-			PERFORM repo.definition_fail(bad.path, types, format('child "%s" is missing', bad.m));
+			PERFORM repo.definition_fail(bad.id, types, format('child "%s" is missing', bad.m));
 		END IF;
 	END IF;
 END $$;
@@ -348,15 +351,14 @@ BEGIN
 	IF repo.children_open(def.children) THEN
 		RETURN;
 	END IF;
-	SELECT p.path, t.name, t.primary_type INTO bad
-		FROM repo.tree t JOIN repo.tree p ON p.id = t.parent
-			JOIN repo.node_type k ON k.name = t.primary_type
+	SELECT t.parent, t.name, t.primary_type INTO bad
+		FROM repo.tree t JOIN repo.node_type k ON k.name = t.primary_type
 		WHERE t.id = ANY (children_check.ids) AND NOT EXISTS (
 			SELECT FROM jsonb_array_elements(coalesce(def.children -> t.name, def.children -> '*', '[]')) r
 			WHERE to_jsonb(k.ancestors) @> r)
-		ORDER BY t.path LIMIT 1;
+		ORDER BY t.id LIMIT 1;
 	IF FOUND THEN
-		PERFORM repo.definition_fail(bad.path, types,
+		PERFORM repo.definition_fail(bad.parent, types,
 			format('there may be no child "%s" of type "%s"', bad.name, bad.primary_type));
 	END IF;
 END $$;
@@ -388,7 +390,9 @@ END $$;
 -- ids: the nodes that were added, changed, renamed or moved, and the parents of those that went away.
 -- Called once, behind all changes of a transaction or statement. All children of a node whose types
 -- have changed are looked at as well.
-CREATE FUNCTION repo.node_check(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Generic plans: to plan for the values at hand takes longer than the check.
+CREATE FUNCTION repo.node_check(ids bigint[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
 	retyped CONSTANT text := current_setting('boardwalk.retyped', true);
