@@ -258,19 +258,34 @@ void bundles_load(const struct conf_list *files, const struct bundle_list *insta
 
 /* ---- the end ---- */
 
+static void stop_entry(struct bundle_entry *e)
+{
+	struct bw_bundle *b = e->current;
+
+	if (!b || e->builtin)
+		return;
+	generation_stop(b);
+	registry_unregister_bundle(registry, b);
+	e->current = NULL;
+	generation_leave(b);
+}
+
+/* In the reverse order of their starts: one that came later may rest on one that was there. */
 void bundles_stop(void)
 {
-	generations_drop();
-	for (struct bundle_entry *e = entries; e; e = e->next) {
-		struct bw_bundle *b = e->current;
+	struct bundle_entry **all;
+	size_t                n = 0;
 
-		if (!b || e->builtin)
-			continue;
-		generation_stop(b);
-		registry_unregister_bundle(registry, b);
-		e->current = NULL;
-		generation_leave(b);
-	}
+	generations_drop();
+	for (struct bundle_entry *e = entries; e; e = e->next)
+		n++;
+	all = xcalloc(n + 1, sizeof(struct bundle_entry *));
+	n = 0;
+	for (struct bundle_entry *e = entries; e; e = e->next)
+		all[n++] = e;
+	while (n > 0)
+		stop_entry(all[--n]);
+	free(all);
 }
 
 void bundles_done(void)

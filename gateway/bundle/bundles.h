@@ -100,6 +100,7 @@ void bundles_trust(uid_t owner);
  * place of a setting's file of the same symbolic name. What cannot be used (missing, not ours,
  * wrong ABI, writable by others, start fails) is refused with a logged reason; the rest goes on. */
 void bundles_load(const struct conf_list *files, const struct bundle_list *installed);
+/* All of them, the youngest first. */
 void bundles_stop(void);
 /* After everything that holds a generation has let go: unmaps and frees the rest. */
 void bundles_done(void);

@@ -6,6 +6,7 @@
  *    start=fail|crash   start returns an error; writes through a null pointer
  *    init=fail|crash    so does the servlet's init
  *    stop=register   its stop tries to register something, and says in the log if it may
+ *    stopped=/x      its stop appends its number to that file
  *    path=/x         another pattern than /gen
  *    context=/c      a context helper of its own at that path; the servlet is in it
  *    one=/c          instead: one service, which is that context, the servlet, and a filter around it
@@ -214,10 +215,24 @@ static int start(struct bw_bundle *self)
 	return err != BW_OK ? err : is("start", "fail") && applies() ? BW_EIO : BW_OK;
 }
 
+static void tell_stop(const char *path)
+{
+	char  number[64];
+	FILE *out = fopen(path, "ae");
+
+	if (out == NULL)
+		abort();
+	fputs(word("n", number), out);
+	fclose(out);
+}
+
 static void stop(struct bw_bundle *self)
 {
+	char           path[64];
 	struct bw_prop props[1] = { BW_P_STRING(BW_SERVLET_PATTERN, "/late") };
 
+	if (word("stopped", path)[0] != '\0')
+		tell_stop(path);
 	if (is("stop", "register") && register_servlet(self, props, 1) == BW_OK)
 		bw_log(self, NULL, BW_LOG_ERROR, "it could register while it stops");
 }

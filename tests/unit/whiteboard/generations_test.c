@@ -263,6 +263,25 @@ Test(generations, are_listed_in_the_order_in_which_they_were_started)
 	end();
 }
 
+Test(generations, are_stopped_in_the_reverse_order)
+{
+	char  words[80], path[] = "/tmp/boardwalk-stopped-XXXXXX", order_of[8] = "";
+	int   fd = mkstemp(path);
+	FILE *in;
+
+	begin();
+	snprintf(words, sizeof(words), "n=1 stopped=%s", path);
+	run(BUNDLE_INSTALL, words);
+	snprintf(words, sizeof(words), "n=2 path=/x stopped=%s", path);
+	run_other(BUNDLE_INSTALL, words);
+	end();
+	in = fdopen(fd, "r");
+	cr_assert(fgets(order_of, sizeof(order_of), in) != NULL);
+	cr_expect_str_eq(order_of, "21");
+	fclose(in);
+	unlink(path);
+}
+
 /* What was prepared is given back like everything else; the sanitizer looks. */
 Test(generations, a_worker_may_end_in_the_middle_of_an_order)
 {
