@@ -324,7 +324,8 @@ int bundles_prepare(const struct bundle_order *o, char *reason, size_t n)
 		bool runs = needs_file(o->action);
 
 		/* What is stopped is stopped as it was: its number is what the store has. */
-		b = generation_new(e, runs ? o->generation : old->generation, runs ? o->file : NULL);
+		b = generation_new(e, runs ? o->generation : old->generation,
+		                   runs ? o->file : NULL);
 		registry_stage_begin(bundles_registry(), b);
 		err = needs_file(o->action) ? make_ready(b, old, reason, n)
 		                            : stand_in(b, old, reason, n);

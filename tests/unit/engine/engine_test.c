@@ -416,8 +416,8 @@ Test(engine, explains_what_it_would_do_with_a_path)
 	expect_route("/bin/x.a.html",
 	             "\"path\":\"/bin/x\",\"note\":\"the mounted servlet answers, unless");
 	expect_route("/bin/x", "\"unavailable\":null},\"status\":0,");
-	expect_route("/bin/y.html",
-	             "\"engine\":{\"servlet\":null,\"bundle\":null,\"path\":null,\"note\":\"the resource's type");
+	expect_route("/bin/y.html", "\"engine\":{\"servlet\":null,\"bundle\":null,\"path\":null,"
+	                            "\"note\":\"the resource's type");
 	registry_unregister(s);
 	expect_route("/bin/x", "\"engine\":{\"servlet\":null");
 }
