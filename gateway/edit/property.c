@@ -241,18 +241,32 @@ static void set_now(struct bw_resolver *r, const struct edit_node *node, struct 
 	prop->amend = v;
 }
 
+/* Room for what set_now is going to add. old: what it is now, NULL: absent. */
+static int room_to_set(struct bw_resolver *r, const struct edit_node *node, struct bw_str name,
+                       const struct change_text *value, const struct change_text *old)
+{
+	const struct space_item *item = node->spot.item;
+	const struct space_prop *prop = item ? space_prop(r->space, item, name) : NULL;
+	size_t                   size = value ? space_value_size(value) : 0;
+	size_t                   had = old ? space_value_size(old) : 0;
+
+	if (prop && prop->amend)
+		return edit_room(r, 0, node->path, size > had ? size - had : 0);
+	if (item && item->create)
+		return edit_room(r, 0, node->path, name.n + size);
+	return edit_room(r, 1, node->path, node->path.n + name.n + size + had);
+}
+
 static int set_property(struct bw_resolver *r, const struct edit_node *node, struct bw_str name,
                         const struct change_text *value)
 {
 	struct change_text old;
 	bool               is_there = now(r, node, name, &old);
-	size_t             octets = node->path.n + name.n;
 	int                err;
 
 	if (value ? is_there && space_value_eq(value, &old) : !is_there)
 		return BW_OK;
-	octets += (value ? space_value_size(value) : 0) + (is_there ? space_value_size(&old) : 0);
-	err = edit_room(r, 1, node->path, octets);
+	err = room_to_set(r, node, name, value, is_there ? &old : NULL);
 	if (err == BW_OK)
 		set_now(r, node, name, value);
 	return err;

@@ -1,7 +1,7 @@
 /* space.c - the transient space: its tree of items and slots, and its log (space.h).
  *
  * Owns: nothing beyond the request's arena. Runs in: a request's fiber; never waits. Fails with: nothing;
- * callers ask for room first. Tests: tests/unit/gateway/space_test.c. */
+ * callers ask for room first. Tests: tests/unit/gateway/edit_test.c, tests/conformance/resolver. */
 #include "space.h"
 
 #define FIRST_BUCKETS 16u

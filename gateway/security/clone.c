@@ -5,7 +5,7 @@
  *
  * Owns: nothing; the clone lives in the request. Credentials are wiped. Runs in: a request's fiber; waits
  * for auth. Fails with: BW_ELOGIN, BW_ESTATE, what auth says.
- * Tests: tests/unit/engine/clone_test.c, tests/conformance/resolver. */
+ * Tests: tests/system/resolver_test.c with the rows of tests/conformance/resolver. */
 #include "edit/edit.h"
 #include "peers/ask.h"
 #include "request.h"

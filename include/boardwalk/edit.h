@@ -193,7 +193,7 @@ static inline int bw_resolver_remove_mixin(struct bw_resolver *r, struct bw_str 
  * between; BW_EFORBIDDEN: not allowed; BW_ENOTFOUND: what is to change is gone, or may not even be read;
  * BW_ECONTENT, BW_ECONTENTSIZE: against a rule or a limit of the repository; BW_ETOOBIG: more than fits
  * into one commit; BW_EGONE and BW_ETIME: it may have happened or not. bw_resolver_error says where and
- * why, and returning the error is the right answer to a client: 409, 403, 400, 413. (waits) */
+ * why, and bw_resolver_send_error makes an answer of it. (waits) */
 static inline int bw_resolver_commit(struct bw_resolver *r)
 {
 	return bw_host->editing->commit(r);
@@ -224,6 +224,37 @@ static inline struct bw_str bw_resolver_error(const struct bw_resolver *r, struc
 	return bw_host->editing->error(r, ret_path);
 }
 
+/* Answers what a failed change or commit means to a client, with the resolver's reason: 404 for
+ * BW_ENOTFOUND, 409 for BW_EEXIST and BW_ECONFLICT, 403, 400 or 413. Other errors are not the client's:
+ * they are returned as they are. return bw_resolver_send_error(req, r, err) ends a servlet. */
+static inline int bw_resolver_send_error(struct bw_req *req, const struct bw_resolver *r, int err)
+{
+	int status;
+
+	switch (err) {
+	case BW_ENOTFOUND:
+		status = 404;
+		break;
+	case BW_EEXIST:
+	case BW_ECONFLICT:
+		status = 409;
+		break;
+	case BW_EFORBIDDEN:
+		status = 403;
+		break;
+	case BW_ECONTENT:
+		status = 400;
+		break;
+	case BW_ETOOBIG:
+	case BW_ECONTENTSIZE:
+		status = 413;
+		break;
+	default:
+		return err;
+	}
+	return bw_host->res_send_error(req, status, bw_resolver_error(r, NULL).p);
+}
+
 /* ---- life ---- */
 
 /* A new login, with what the original logged in with (the request's credentials, or the bundle's
@@ -236,7 +267,7 @@ static inline int bw_resolver_clone(struct bw_resolver *r, const struct bw_login
 	return bw_host->editing->clone(r, login, ret_resolver);
 }
 
-/* False when it is closed, or when the repository has forgotten it. */
+/* False when it is closed, or when the repository that knew it has come back as another process. */
 static inline bool bw_resolver_is_live(const struct bw_resolver *r)
 {
 	return bw_host->editing->is_live(r);
