@@ -5,6 +5,7 @@
 
 #define MAX_RESOLVERS 8
 #define MAX_WORDS     40
+#define SAID          32768u
 
 struct state {
 	struct bw_req      *req;
@@ -15,7 +16,7 @@ struct state {
 	struct bw_resource *kept;
 	char               *out;
 	size_t              n, size;
-	char                said[4096]; /* by this step */
+	char               *said; /* by this step */
 	size_t              n_said;
 };
 
@@ -23,7 +24,7 @@ struct state {
 
 __attribute__((format(printf, 2, 3))) static void say(struct state *st, const char *format, ...)
 {
-	size_t  left = sizeof(st->said) - st->n_said;
+	size_t  left = SAID - st->n_said;
 	va_list args;
 	int     n;
 
@@ -495,7 +496,8 @@ static int on_resolver(struct state *st, char **w, size_t n)
 	else if (strcmp(word, "reason") == 0)
 		say_bool(st, bw_resolver_error(st->r, NULL).p != NULL);
 	else if (strcmp(word, "text") == 0)
-		say(st, "%s", bw_resolver_error(st->r, NULL).p ? bw_resolver_error(st->r, NULL).p : "-");
+		say(st, "%s",
+		    bw_resolver_error(st->r, NULL).p ? bw_resolver_error(st->r, NULL).p : "-");
 	else if (strcmp(word, "user") == 0)
 		say(st, "%s", bw_resolver_user(st->r).p);
 	else if (strcmp(word, "attrs") == 0)
@@ -602,6 +604,8 @@ int steps_run(struct bw_req *req, struct bw_bundle *bundle, const char *root, ch
 {
 	struct state st = { .req = req, .bundle = bundle, .root = root, .out = out, .size = size };
 	int          err;
+
+	st.said = bw_req_alloc(req, SAID);
 
 	out[0] = '\0';
 	for (char *step = text, *end; step; step = end ? end + 3 : NULL) {
