@@ -66,6 +66,46 @@ BEGIN
 	RETURN made;
 END $$;
 
+-- As in 0001, and who is added must be able to log in afterwards: a session carries 512 principals, the
+-- user, everyone and 510 groups. A group is counted without its members, who may be in other groups as
+-- well: that they can log in is looked at when they do.
+CREATE OR REPLACE FUNCTION auth.membership_add(group_name text, member_name text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	group_id  bigint := auth.principal_id($1);
+	member_id bigint := auth.principal_id($2);
+BEGIN
+	IF group_id = 3 OR (SELECT p.class FROM auth.principal p WHERE p.id = group_id) <> 'group' THEN
+		RAISE EXCEPTION '"%" cannot have members', $1 USING ERRCODE = 'wrong_object_type';
+	END IF;
+	LOCK TABLE auth.membership IN SHARE ROW EXCLUSIVE MODE;
+	IF EXISTS (
+		WITH RECURSIVE above(id) AS (
+			SELECT group_id
+			UNION
+			SELECT m.grp FROM auth.membership m JOIN above a ON m.member = a.id)
+		SELECT FROM above WHERE id = member_id)
+	THEN
+		RAISE EXCEPTION '"%" in "%" would close a cycle', $2, $1 USING ERRCODE = 'check_violation';
+	ELSIF (
+		WITH RECURSIVE above(id) AS (
+			VALUES (group_id), (member_id)
+			UNION
+			SELECT m.grp FROM auth.membership m JOIN above a ON m.member = a.id)
+		SELECT count(*) FROM above a JOIN auth.principal p ON p.id = a.id
+			WHERE p.class = 'group' AND p.id <> 3) > 510
+	THEN
+		RAISE EXCEPTION '"%" would be in more than 510 groups', $2
+			USING ERRCODE = 'program_limit_exceeded';
+	END IF;
+	INSERT INTO auth.membership (member, grp) VALUES (member_id, group_id) ON CONFLICT DO NOTHING;
+	IF NOT FOUND THEN
+		RETURN false;
+	END IF;
+	PERFORM auth.journal_write(member_id, 'membership');
+	RETURN true;
+END $$;
+
 -- Whose lists of their own count is held in memory with all entries: see repo.generation.
 CREATE FUNCTION auth.service_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
