@@ -179,6 +179,34 @@ Test(answer, cycle_of_groups)
 		5);
 }
 
+/* Neither groups nor everyone, and nobody but enabled service users. */
+Test(answer, lists_of_principals)
+{
+	static const char *const refused[] = { "user", "off", "none" };
+
+	test_postgres_sql(w.db, "SELECT auth.principal_create('svc-two', 'service')");
+	while (service(&g, &q, "list", NULL) != BW_OK) /* until the name is news */
+		cr_assert_eq(q.err, BW_ELOGIN);
+	for (unsigned round = 0; round < 2; round++) {
+		cr_assert_eq(service(&g, &q, "list", "anything"), BW_OK);
+		cr_assert_str_eq(q.user, "svc");
+		cr_assert_eq(q.handle.kind, HANDLE_SERVICE);
+		assert_principals((const char *const[]){ "svc", "svc-two" }, 2);
+		accounts_drop_all(w.accounts);
+		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+			cr_assert_eq(service(&g, &q, "list", refused[i]), BW_ELOGIN, "%s",
+			             refused[i]);
+			cr_assert_str_eq(q.text, "login refused");
+		}
+	}
+	cr_assert_eq(service_count(&g, &q, "list", NULL, WIRE_HANDLES), BW_OK);
+	cr_assert_eq(q.count, WIRE_HANDLES);
+	test_postgres_sql(w.db, "SELECT auth.principal_disable('svc-two', true)");
+	while (service(&g, &q, "list", NULL) == BW_OK)
+		;
+	cr_assert_eq(q.err, BW_ELOGIN);
+}
+
 Test(answer, too_many_groups)
 {
 	char sqlstate[6];
@@ -191,7 +219,8 @@ Test(answer, too_many_groups)
 	cr_assert_eq(basic(&g, &q, "reader", "reader's"), BW_OK); /* with its own three, 510 */
 	cr_assert_eq(q.handle.n_principals, 512);
 	/* He himself is not let into one more; by way of a group of his he gets there. */
-	cr_assert(test_postgres_fails(w.db, sqlstate, "SELECT auth.membership_add('g508', 'reader')"));
+	cr_assert(test_postgres_fails(w.db, sqlstate,
+	                              "SELECT auth.membership_add('g508', 'reader')"));
 	cr_assert_str_eq(sqlstate, "54000");
 	test_postgres_sql(w.db, "SELECT auth.membership_add('g508', 'inner')");
 	accounts_drop_all(w.accounts);

@@ -1,5 +1,5 @@
-/* Under test: auth/mapping.c. A bundle becomes exactly the user that the configuration names, or
- * nobody. */
+/* Under test: auth/mapping.c. A bundle becomes exactly the user or the list that the configuration
+ * names, or nobody. */
 #include <criterion/criterion.h>
 #include <base/log.h>
 #include "auth/mapping.c"
@@ -9,7 +9,8 @@
 struct row {
 	const char *id;
 	const char *entries[MAX];
-	const char *bundle, *subservice, *user; /* subservice NULL: absent; user NULL: refused */
+	/* subservice NULL: absent; target NULL: refused, "[p,q]": a list */
+	const char *bundle, *subservice, *target;
 };
 
 static const struct row rows[] = {
@@ -21,6 +22,19 @@ static const struct row rows[] = {
 	{ "M05, the other order", { "b:s=v", "b=u" }, "b", "s", "v" },
 	{ "M05, without", { "b=u", "b:s=v" }, "b", NULL, "u" },
 	{ "M05, another", { "b=u", "b:s=v" }, "b", "t", "u" },
+	{ "M07", { "b=[p,q]" }, "b", "s", "[p,q]" },
+	{ "M09", { "b:s=[p]", "b=u" }, "b", NULL, "u" },
+	{ "M09, with", { "b:s=[p]", "b=u" }, "b", "s", "[p]" },
+	{ "a list of the bundle beats a user of the subservice",
+	  { "b=[p]", "b:s=u" },
+	  "b",
+	  "s",
+	  "[p]" },
+	{ "M10", { "b=[ p , ,q,p ]" }, "b", NULL, "[p,q]" },
+	{ "list not closed", { "b=[p", "c=w" }, "b", NULL, NULL },
+	{ "list with no name", { "b=[p,q\tr]", "c=w" }, "b", NULL, NULL },
+	{ "list is normalised", { "b=[Zoe\xcc\x88,Zo\xc3\xab]" }, "b", NULL, "[Zo\xc3\xab]" },
+	{ "one of each", { "b=u", "b=[p]" }, "b", NULL, "[p]" },
 	{ "M13", { "b=u:x" }, "b", NULL, "u:x" },
 	{ "M14 b:=u", { "b:=u", "c=w" }, "b", NULL, NULL },
 	{ "M14 =u", { "=u", "c=w" }, "", NULL, NULL },
@@ -50,18 +64,34 @@ static struct mapping *mapping_of(const char *const *entries, char *err, size_t 
 	return mapping_new(&list, err, err_size);
 }
 
+static void put_target(const struct mapping_target *t, char *text, size_t room)
+{
+	size_t n = 0;
+
+	*text = '\0';
+	for (unsigned i = 0; t != NULL && i < t->n; i++)
+		n += (size_t)snprintf(text + n, room - n, "%s%.*s",
+		                      i > 0        ? ","
+		                      : t->is_list ? "["
+		                                   : "",
+		                      (int)t->names[i].n, t->names[i].p);
+	if (t != NULL && t->is_list)
+		snprintf(text + n, room - n, "]");
+}
+
 Test(mapping, rows)
 {
 	log_init("test", LOG_LEVEL_ERROR);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char            err[256] = "";
 		struct mapping *m = mapping_of(rows[i].entries, err, sizeof(err));
-		struct bw_str   user;
+		char            text[256];
 
 		cr_assert_not_null(m, "%s: %s", rows[i].id, err);
-		user = mapping_find(m, bw_str(rows[i].bundle), bw_str(rows[i].subservice));
-		cr_assert(bw_str_eq(user, bw_str(rows[i].user)), "%s: %.*s", rows[i].id,
-		          (int)user.n, user.p);
+		put_target(mapping_find(m, bw_str(rows[i].bundle), bw_str(rows[i].subservice)),
+		           text, sizeof(text));
+		cr_assert_str_eq(text, rows[i].target != NULL ? rows[i].target : "", "%s",
+		                 rows[i].id);
 		mapping_free(m);
 	}
 }
@@ -71,8 +101,9 @@ Test(mapping, refused_at_start)
 	static const struct {
 		const char *entries[MAX], *says;
 	} bad[] = {
-		{ { "b=u", "b=[p,q]" }, "\"b=[p,q]\": a list" }, /* M07 */
-		{ { "b:s=[]" }, "\"b:s=[]\": a list" },          /* M11 */
+		{ { "b:s=[]" }, "\"b:s=[]\": a list has" }, /* M11 */
+		{ { "b=u", "c=[ , ]" }, "\"c=[ , ]\": a list has" },
+		{ { "b=[p]", "b=[q]" }, "map the same service" },
 		{ { "b=u", "c=x", "b=v" }, "map the same service" },
 		{ { "b:s=u", "b:s=u" }, "map the same service" },
 	};

@@ -32,8 +32,15 @@ static struct world w;
 
 /* ---- auth ---- */
 
-static const char *const mappings[] = { "demo=svc", "demo:off=svc-off", "demo:user=reader",
-	                                "demo:none=nobody", "other:only=svc" };
+static const char *const mappings[] = { "demo=svc",
+	                                "demo:off=svc-off",
+	                                "demo:user=reader",
+	                                "demo:none=nobody",
+	                                "other:only=svc",
+	                                "list=[svc,svc-two]",
+	                                "list:user=[svc,reader]",
+	                                "list:off=[svc,svc-off]",
+	                                "list:none=[nobody,svc]" };
 
 static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t mem)
 {
