@@ -28,7 +28,7 @@ static const struct conf_key keys[] = {
 	KEY("remember_seconds", CONF_UINT, remember_seconds, "300", 0, 86400,
 	    "how long verified credentials need no new verification; 0: not at all"),
 	KEY("service_users", CONF_STRINGS, service_users, NULL, 0, 0,
-	    "bundle[:subservice]=user: who a bundle's service resolver is"),
+	    "bundle[:subservice]=user or =[user,...]: who a bundle's service resolver is"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))

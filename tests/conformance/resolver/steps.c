@@ -487,6 +487,9 @@ static int on_resolver(struct state *st, char **w, size_t n)
 		return clone(st, w, n);
 	if (strcmp(word, "request") == 0 && n > 1)
 		return bw_req_resolver(st->req, &st->resolvers[w[1][0] - 'A']);
+	if (strcmp(word, "service") == 0 && n > 2)
+		return bw_service_resolver(st->req, st->bundle, w[2],
+		                           &st->resolvers[w[1][0] - 'A']);
 	if (strcmp(word, "changes") == 0)
 		say_bool(st, bw_resolver_has_changes(st->r));
 	else if (strcmp(word, "live") == 0)

@@ -28,6 +28,7 @@
  *   reason, text                   yes if there is a text; the text
  *   clone NAME [USER:PASSWORD] [ATTRIBUTE=TEXT ...]
  *   request NAME                   NAME is the request's own resolver
+ *   service NAME SUBSERVICE        another service user's
  *   user, attr NAME, attrs
  *   many N STEP                    with # as 0 to N - 1; what the last one says that says something
  *
