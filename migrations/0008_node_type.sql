@@ -35,7 +35,8 @@ GRANT SELECT ON repo.node_type TO boardwalk_repo;
 -- A node's types are its primary type and these, in the order they came. The property jcr:mixinTypes,
 -- which says the same to readers, is written by nobody but the functions that write this.
 ALTER TABLE repo.tree ADD COLUMN mixins text[] NOT NULL DEFAULT '{}';
-UPDATE repo.tree t SET mixins = ARRAY (SELECT jsonb_array_elements_text(c.properties -> 'jcr:mixinTypes' -> 'name'))
+UPDATE repo.tree t SET mixins = ARRAY (
+		SELECT jsonb_array_elements_text(c.properties -> 'jcr:mixinTypes' -> 'name'))
 	FROM repo.content c WHERE c.id = t.id AND c.properties ? 'jcr:mixinTypes';
 
 -- Who has which jcr:uuid, of the nodes that are mix:referenceable (JCR 2.0 section 3.8).
@@ -62,16 +63,18 @@ BEGIN
 	END IF;
 	prefix := (SELECT n.prefix FROM repo.namespace n WHERE n.uri = part[1]);
 	IF prefix IS NULL THEN
-		RAISE EXCEPTION 'namespace not registered: "%"', part[1] USING ERRCODE = 'invalid_name';
+		RAISE EXCEPTION 'namespace not registered: "%"', part[1]
+			USING ERRCODE = 'invalid_name';
 	END IF;
 	RETURN prefix || ':' || part[2];
 END $$;
 
 -- The same for each name of a path.
 CREATE FUNCTION repo.path_qualify(path text) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT CASE WHEN strpos(path, '{') = 0 THEN path ELSE (SELECT string_agg('/' || repo.name_qualify(m[1]), ''
-			ORDER BY n)
-		FROM regexp_matches(path, '/([{][^{}]*:[^{}]*[}][^/]*|[^/]*)', 'g') WITH ORDINALITY r (m, n)) END;
+	SELECT CASE WHEN strpos(path, '{') = 0 THEN path ELSE (
+		SELECT string_agg('/' || repo.name_qualify(m[1]), '' ORDER BY n)
+		FROM regexp_matches(path, '/([{][^{}]*:[^{}]*[}][^/]*|[^/]*)', 'g')
+			WITH ORDINALITY r (m, n)) END;
 $$;
 
 -- A Path may be relative, and climb (JCR 2.0 section 3.4).
@@ -114,7 +117,8 @@ DECLARE
 	txt  text := scalar #>> '{}';
 BEGIN
 	IF octet_length(txt) > 65536 THEN
-		RAISE EXCEPTION 'value of more than 64 KiB' USING ERRCODE = 'program_limit_exceeded';
+		RAISE EXCEPTION 'value of more than 64 KiB'
+			USING ERRCODE = 'program_limit_exceeded';
 	ELSIF tag IN ('name', 'path') AND kind = 'string' THEN
 		PERFORM CASE tag WHEN 'name' THEN repo.name_check(txt) ELSE repo.path_value_check(txt) END;
 	END IF;
@@ -149,7 +153,8 @@ BEGIN
 	END IF;
 	SELECT key, m.value INTO tag, held FROM jsonb_each(value) m;
 	IF tag NOT IN ('s', 'bin', 'l', 'd', 'dec', 'date', 'b', 'name', 'path', 'ref', 'weak', 'uri') THEN
-		RAISE EXCEPTION 'unknown type tag: "%"', tag USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'unknown type tag: "%"', tag
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	IF jsonb_typeof(held) <> 'array' THEN
 		held := jsonb_build_array(held);
@@ -176,7 +181,8 @@ $$;
 CREATE FUNCTION repo.definition_union(a repo.node_type, b repo.node_type) RETURNS repo.node_type
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-	a.ancestors := a.ancestors || ARRAY (SELECT t FROM unnest(b.ancestors) t WHERE t <> ALL (a.ancestors));
+	a.ancestors := a.ancestors
+		|| ARRAY (SELECT t FROM unnest(b.ancestors) t WHERE t <> ALL (a.ancestors));
 	a.orderable := a.orderable OR b.orderable;
 	a.properties := repo.rules_union(a.properties, b.properties);
 	a.constraints := b.constraints || a.constraints;
@@ -214,20 +220,22 @@ END $$;
 CREATE FUNCTION repo.property_fits(rules jsonb, name text, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
 	SELECT coalesce(rules -> name, rules -> '*', '[]')
-		?| CASE jsonb_typeof(v.value) WHEN 'array' THEN ARRAY[v.key || '[]', '*[]'] ELSE ARRAY[v.key, '*'] END
+		?| CASE jsonb_typeof(v.value) WHEN 'array' THEN ARRAY[v.key || '[]', '*[]']
+			ELSE ARRAY[v.key, '*'] END
 	FROM jsonb_each(value) v;
 $$;
 
 -- "one String", "a list of Long": of a property, for messages.
 CREATE FUNCTION repo.value_kind(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE jsonb_typeof(v.value) WHEN 'array' THEN 'a list of ' ELSE 'one ' END
-		|| ('{"s": "String", "bin": "Binary", "l": "Long", "d": "Double", "dec": "Decimal", "date": "Date",
-			"b": "Boolean", "name": "Name", "path": "Path", "ref": "Reference", "weak": "WeakReference",
-			"uri": "URI"}'::jsonb ->> v.key) FROM jsonb_each(value) v;
+		|| ('{"s": "String", "bin": "Binary", "l": "Long", "d": "Double", "dec": "Decimal",
+			"date": "Date", "b": "Boolean", "name": "Name", "path": "Path", "ref": "Reference",
+			"weak": "WeakReference", "uri": "URI"}'::jsonb ->> v.key) FROM jsonb_each(value) v;
 $$;
 
 -- A number, or the instant of a date, to compare by.
-CREATE FUNCTION repo.scalar_rank(tag text, scalar text) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.scalar_rank(tag text, scalar text) RETURNS numeric
+LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	part CONSTANT text[] := regexp_match(scalar, '^(-?\d{4})(-.*)$');
 BEGIN
@@ -237,7 +245,8 @@ BEGIN
 		RETURN extract(epoch FROM scalar::timestamptz);
 	END IF;
 	-- ISO 8601 counts the years before 1 from 0 downward.
-	RETURN extract(epoch FROM (lpad((1 - part[1]::integer)::text, 4, '0') || part[2] || ' BC')::timestamptz);
+	RETURN extract(epoch FROM
+		(lpad((1 - part[1]::integer)::text, 4, '0') || part[2] || ' BC')::timestamptz);
 END $$;
 
 -- Whether a value is what one constraint says (JCR 2.0 section 3.7.3.6): a pattern, a range with either
@@ -262,13 +271,15 @@ BEGIN
 END $$;
 
 -- Whether each value of a property holds to one of its constraints, if there are any.
-CREATE FUNCTION repo.constraints_hold(rules jsonb, value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION repo.constraints_hold(rules jsonb, value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
 	SELECT coalesce(bool_and(EXISTS (SELECT FROM jsonb_array_elements_text(w.wanted) c
 			WHERE repo.constraint_holds(v.key, s #>> '{}', c))), true)
 	FROM jsonb_each(value) v,
 		LATERAL (SELECT jsonb_typeof(v.value) = 'array' AS list) l,
 		LATERAL (SELECT rules -> (v.key || CASE WHEN l.list THEN '[]' ELSE '' END) AS wanted) w,
-		LATERAL jsonb_array_elements(CASE WHEN l.list THEN v.value ELSE jsonb_build_array(v.value) END) s
+		LATERAL jsonb_array_elements(CASE WHEN l.list THEN v.value
+			ELSE jsonb_build_array(v.value) END) s
 	WHERE w.wanted IS NOT NULL;
 $$;
 
@@ -313,8 +324,8 @@ BEGIN
 	IF def.constraints <> '{}' THEN
 		SELECT c.id, p.key INTO bad FROM repo.content c, jsonb_each(c.properties) p
 			WHERE c.id = ANY (items_check.ids) AND NOT repo.constraints_hold(
-				coalesce(def.constraints -> p.key,
-					CASE WHEN NOT def.properties ? p.key THEN def.constraints -> '*' END), p.value)
+				coalesce(def.constraints -> p.key, CASE WHEN NOT def.properties ? p.key
+					THEN def.constraints -> '*' END), p.value)
 			ORDER BY c.id, p.key LIMIT 1;
 		IF FOUND THEN
 			PERFORM repo.definition_fail(bad.id, types,
@@ -323,20 +334,23 @@ BEGIN
 	END IF;
 	IF def.mandatory <> '{}' THEN
 		SELECT c.id, m INTO bad FROM repo.content c, unnest(def.mandatory) m
-			WHERE c.id = ANY (items_check.ids) AND NOT c.properties ? m ORDER BY c.id, m LIMIT 1;
+			WHERE c.id = ANY (items_check.ids) AND NOT c.properties ? m
+			ORDER BY c.id, m LIMIT 1;
 		IF FOUND THEN
-			PERFORM repo.definition_fail(bad.id, types, format('property "%s" is missing', bad.m));
+			PERFORM repo.definition_fail(bad.id, types,
+				format('property "%s" is missing', bad.m));
 		END IF;
 	END IF;
 	IF def.mandatory_children <> '{}' THEN
 		SELECT t.id, m INTO bad FROM repo.tree t, unnest(def.mandatory_children) m
 			WHERE t.id = ANY (items_check.ids)
 				-- Nobody who removes it meanwhile commits unseen.
-				AND NOT EXISTS (SELECT FROM repo.tree k WHERE k.path = rtrim(t.path, '/') || '/' || m
-					FOR KEY SHARE)
+				AND NOT EXISTS (SELECT FROM repo.tree k
+					WHERE k.path = rtrim(t.path, '/') || '/' || m FOR KEY SHARE)
 			ORDER BY t.id, m LIMIT 1;
 		IF FOUND THEN
-			PERFORM repo.definition_fail(bad.id, types, format('child "%s" is missing', bad.m));
+			PERFORM repo.definition_fail(bad.id, types,
+				format('child "%s" is missing', bad.m));
 		END IF;
 	END IF;
 END $$;
@@ -354,7 +368,8 @@ BEGIN
 	SELECT t.parent, t.name, t.primary_type INTO bad
 		FROM repo.tree t JOIN repo.node_type k ON k.name = t.primary_type
 		WHERE t.id = ANY (children_check.ids) AND NOT EXISTS (
-			SELECT FROM jsonb_array_elements(coalesce(def.children -> t.name, def.children -> '*', '[]')) r
+			SELECT FROM jsonb_array_elements(
+				coalesce(def.children -> t.name, def.children -> '*', '[]')) r
 			WHERE to_jsonb(k.ancestors) @> r)
 		ORDER BY t.id LIMIT 1;
 	IF FOUND THEN
@@ -371,10 +386,13 @@ DECLARE
 BEGIN
 	SELECT max(path) AS path, min(path) AS other INTO twin FROM (
 			SELECT t.path, c.properties -> 'jcr:uuid' ->> 's' AS uuid
-				FROM repo.content c JOIN repo.tree t ON t.id = c.id WHERE c.id = ANY (identifiers_keep.ids)
+				FROM repo.content c JOIN repo.tree t ON t.id = c.id
+				WHERE c.id = ANY (identifiers_keep.ids)
 			UNION SELECT u.path, i.uuid
-				FROM repo.content c JOIN repo.identifier i ON i.uuid = c.properties -> 'jcr:uuid' ->> 's'
-					JOIN repo.tree u ON u.id = i.node WHERE c.id = ANY (identifiers_keep.ids)) n
+				FROM repo.content c
+					JOIN repo.identifier i ON i.uuid = c.properties -> 'jcr:uuid' ->> 's'
+					JOIN repo.tree u ON u.id = i.node
+				WHERE c.id = ANY (identifiers_keep.ids)) n
 		GROUP BY uuid HAVING count(*) > 1 ORDER BY 1 LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION '"%" has the identifier of "%"', twin.path, twin.other
@@ -383,7 +401,8 @@ BEGIN
 	INSERT INTO repo.identifier (uuid, node)
 		SELECT c.properties -> 'jcr:uuid' ->> 's', c.id FROM repo.content c
 		WHERE c.id = ANY (identifiers_keep.ids) ORDER BY 1
-		ON CONFLICT (node) DO UPDATE SET uuid = excluded.uuid WHERE identifier.uuid <> excluded.uuid;
+		ON CONFLICT (node) DO UPDATE SET uuid = excluded.uuid
+			WHERE identifier.uuid <> excluded.uuid;
 END $$;
 
 -- Raises check_violation if one of these nodes is not as its types want it, or may not be where it is.
@@ -441,23 +460,27 @@ BEGIN
 		RAISE EXCEPTION 'default values do not fit their type: %', texts
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	held := (SELECT jsonb_agg(CASE tag WHEN 'l' THEN to_jsonb(t::numeric) WHEN 'b' THEN to_jsonb(t::boolean)
-		ELSE to_jsonb(t) END ORDER BY n) FROM jsonb_array_elements_text(texts) WITH ORDINALITY e (t, n));
+	held := (SELECT jsonb_agg(CASE tag WHEN 'l' THEN to_jsonb(t::numeric)
+			WHEN 'b' THEN to_jsonb(t::boolean) ELSE to_jsonb(t) END ORDER BY n)
+		FROM jsonb_array_elements_text(texts) WITH ORDINALITY e (t, n));
 	held := jsonb_build_object(tag, CASE WHEN multiple THEN held ELSE held -> 0 END);
 	PERFORM repo.value_check(held);
 	RETURN held;
 END $$;
 
 -- What a property that is made by itself begins with (JCR 2.0 sections 3.7.10 and 3.7.11).
-CREATE FUNCTION repo.created_value(type text, item jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION repo.created_value(type text, item jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	system CONSTANT jsonb := '{"jcr:created": "now", "jcr:lastModified": "now", "jcr:createdBy": "user",
 		"jcr:lastModifiedBy": "user", "jcr:uuid": "uuid"}';
 BEGIN
 	IF jsonb_array_length(item -> 'default') > 0 THEN
-		RETURN repo.default_value(item ->> 'type', item -> 'default', (item ->> 'multiple')::boolean);
+		RETURN repo.default_value(item ->> 'type', item -> 'default',
+			(item ->> 'multiple')::boolean);
 	ELSIF NOT system ? (item ->> 'name') THEN
-		RAISE EXCEPTION 'node type "%": auto-created property "%" without a value', type, item ->> 'name'
+		RAISE EXCEPTION 'node type "%": auto-created property "%" without a value',
+			type, item ->> 'name'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	RETURN jsonb_build_object('system', system -> (item ->> 'name'));
@@ -472,7 +495,8 @@ CREATE FUNCTION repo.node_type_supers(declared jsonb) RETURNS text[] LANGUAGE sq
 $$;
 
 -- What a declaration says itself.
-CREATE FUNCTION repo.node_type_own(declared jsonb) RETURNS repo.node_type LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION repo.node_type_own(declared jsonb) RETURNS repo.node_type
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	own   repo.node_type;
 	item  jsonb;
@@ -481,16 +505,20 @@ DECLARE
 BEGIN
 	own.ancestors := ARRAY[declared ->> 'name'];
 	own.orderable := (declared ->> 'orderable')::boolean;
-	own.properties := '{}'; own.constraints := '{}'; own.mandatory := '{}'; own.protected := '{}'; own.created := '{}';
+	own.properties := '{}'; own.constraints := '{}'; own.mandatory := '{}';
+	own.protected := '{}'; own.created := '{}';
 	own.children := '{}'; own.child_types := '{}'; own.created_children := '{}';
 	own.mandatory_children := '{}'; own.protected_children := '{}';
 	FOR item IN SELECT jsonb_array_elements(declared -> 'properties') LOOP
 		name := item ->> 'name';
-		shape := (item ->> 'type') || CASE WHEN (item ->> 'multiple')::boolean THEN '[]' ELSE '' END;
-		own.properties := repo.rules_union(own.properties, jsonb_build_object(name, jsonb_build_array(shape)));
+		shape := (item ->> 'type')
+			|| CASE WHEN (item ->> 'multiple')::boolean THEN '[]' ELSE '' END;
+		own.properties := repo.rules_union(own.properties,
+			jsonb_build_object(name, jsonb_build_array(shape)));
 		IF item -> 'constraints' <> '[]' THEN
 			own.constraints := own.constraints || jsonb_build_object(name,
-				coalesce(own.constraints -> name, '{}') || jsonb_build_object(shape, item -> 'constraints'));
+				coalesce(own.constraints -> name, '{}')
+					|| jsonb_build_object(shape, item -> 'constraints'));
 		END IF;
 		IF (item ->> 'protected')::boolean THEN
 			own.protected := own.protected || name;
@@ -520,7 +548,8 @@ BEGIN
 			own.protected_children := own.protected_children || name;
 		END IF;
 		IF (item ->> 'auto')::boolean THEN
-			own.created_children := own.created_children || jsonb_build_object(name, item -> 'default');
+			own.created_children := own.created_children
+				|| jsonb_build_object(name, item -> 'default');
 		END IF;
 	END LOOP;
 	RETURN own;
@@ -545,15 +574,17 @@ BEGIN
 		result := repo.definition_union(result, above);
 	END LOOP;
 	UPDATE repo.node_type t SET ancestors = result.ancestors, orderable = result.orderable,
-		properties = result.properties, constraints = result.constraints, mandatory = result.mandatory,
-		protected = result.protected,
-		created = result.created, children = result.children, child_types = result.child_types,
-		mandatory_children = result.mandatory_children, protected_children = result.protected_children,
+		properties = result.properties, constraints = result.constraints,
+		mandatory = result.mandatory, protected = result.protected, created = result.created,
+		children = result.children, child_types = result.child_types,
+		mandatory_children = result.mandatory_children,
+		protected_children = result.protected_children,
 		created_children = result.created_children
 		WHERE t.name = type;
 END $$;
 
-CREATE FUNCTION repo.node_type_fail(type text, reason text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.node_type_fail(type text, reason text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	RAISE EXCEPTION 'node type "%": %', type, reason USING ERRCODE = 'invalid_parameter_value';
 END $$;
@@ -565,7 +596,8 @@ BEGIN
 	IF tag IN ('l', 'd', 'dec', 'date') AND wanted !~ '^[[(][^,]*,[^,]*[])]$' THEN
 		PERFORM repo.node_type_fail(type, format('not a range: "%s"', wanted));
 	END IF;
-	PERFORM repo.constraint_holds(tag, CASE tag WHEN 'date' THEN '2000-01-01T00:00:00.000Z' ELSE '0' END, wanted);
+	PERFORM repo.constraint_holds(tag,
+		CASE tag WHEN 'date' THEN '2000-01-01T00:00:00.000Z' ELSE '0' END, wanted);
 EXCEPTION WHEN invalid_regular_expression OR data_exception THEN
 	PERFORM repo.node_type_fail(type, format('not a constraint: "%s"', wanted));
 END $$;
@@ -582,26 +614,33 @@ BEGIN
 		PERFORM repo.name_check(name);
 	END IF;
 	IF child AND (item ->> 'auto')::boolean AND item ->> 'default' IS NULL THEN
-		PERFORM repo.node_type_fail(type, format('auto-created child "%s" without a default type', name));
-	ELSIF NOT child AND NOT (item ->> 'multiple')::boolean AND jsonb_array_length(item -> 'default') > 1 THEN
-		PERFORM repo.node_type_fail(type, format('several default values of property "%s"', name));
-	ELSIF NOT child AND item ->> 'type' NOT IN ('*', 's', 'bin', 'l', 'd', 'dec', 'date', 'b', 'name', 'path',
-			'ref', 'weak', 'uri') THEN
+		PERFORM repo.node_type_fail(type,
+			format('auto-created child "%s" without a default type', name));
+	ELSIF NOT child AND NOT (item ->> 'multiple')::boolean
+			AND jsonb_array_length(item -> 'default') > 1 THEN
+		PERFORM repo.node_type_fail(type,
+			format('several default values of property "%s"', name));
+	ELSIF NOT child AND item ->> 'type' NOT IN ('*', 's', 'bin', 'l', 'd', 'dec', 'date', 'b',
+			'name', 'path', 'ref', 'weak', 'uri') THEN
 		PERFORM repo.node_type_fail(type, format('unknown type of property "%s"', name));
-	ELSIF NOT child AND item ->> 'type' IN ('*', 'bin', 'ref', 'weak') AND item -> 'constraints' <> '[]' THEN
-		PERFORM repo.node_type_fail(type, format('values of property "%s" cannot be constrained', name));
+	ELSIF NOT child AND item ->> 'type' IN ('*', 'bin', 'ref', 'weak')
+			AND item -> 'constraints' <> '[]' THEN
+		PERFORM repo.node_type_fail(type,
+			format('values of property "%s" cannot be constrained', name));
 	END IF;
 	IF NOT child THEN
 		PERFORM CASE WHEN (item ->> 'auto')::boolean AND name <> 'jcr:primaryType'
 			THEN repo.created_value(type, item) WHEN item -> 'default' <> '[]' THEN
-			repo.default_value(item ->> 'type', item -> 'default', (item ->> 'multiple')::boolean) END;
+			repo.default_value(item ->> 'type', item -> 'default',
+				(item ->> 'multiple')::boolean) END;
 		PERFORM repo.constraint_check(type, item ->> 'type', c)
 			FROM jsonb_array_elements_text(item -> 'constraints') c;
 	END IF;
 END $$;
 
 -- A declaration by itself: types that it names are looked for later.
-CREATE FUNCTION repo.node_type_declaration_check(declared jsonb) RETURNS void LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION repo.node_type_declaration_check(declared jsonb) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	type CONSTANT text := declared ->> 'name';
 	item jsonb;
@@ -609,7 +648,8 @@ BEGIN
 	PERFORM repo.name_check(type);
 	IF (declared ->> 'abstract')::boolean AND (declared ->> 'mixin')::boolean THEN
 		PERFORM repo.node_type_fail(type, 'a mixin is not abstract');
-	ELSIF jsonb_array_length(declared -> 'properties') + jsonb_array_length(declared -> 'children') > 512 THEN
+	ELSIF jsonb_array_length(declared -> 'properties')
+			+ jsonb_array_length(declared -> 'children') > 512 THEN
 		PERFORM repo.node_type_fail(type, 'more than 512 items');
 	END IF;
 	FOR item IN SELECT jsonb_array_elements(declared -> 'properties') LOOP
@@ -627,7 +667,8 @@ CREATE FUNCTION repo.names_qualify(names jsonb) RETURNS jsonb LANGUAGE sql STABL
 $$;
 
 -- What a declaration says about other types, when all of them are there and worked out.
-CREATE FUNCTION repo.node_type_references_check(t repo.node_type) RETURNS void LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION repo.node_type_references_check(t repo.node_type) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	item   jsonb;
 	other  repo.node_type;
@@ -635,8 +676,10 @@ DECLARE
 BEGIN
 	FOR item IN SELECT jsonb_array_elements(t.declared -> 'children') LOOP
 		FOR wanted IN SELECT jsonb_array_elements_text(item -> 'required') LOOP
-			IF NOT EXISTS (SELECT FROM repo.node_type o WHERE o.name = wanted AND NOT o.mixin) THEN
-				PERFORM repo.node_type_fail(t.name, format('there is no type "%s" for children', wanted));
+			IF NOT EXISTS (SELECT FROM repo.node_type o
+					WHERE o.name = wanted AND NOT o.mixin) THEN
+				PERFORM repo.node_type_fail(t.name,
+					format('there is no type "%s" for children', wanted));
 			END IF;
 		END LOOP;
 		SELECT * INTO other FROM repo.node_type o WHERE o.name = item ->> 'default';
@@ -644,7 +687,8 @@ BEGIN
 			CONTINUE;
 		ELSIF other.name IS NULL OR other.mixin OR other.abstract
 				OR NOT to_jsonb(other.ancestors) @> (item -> 'required') THEN
-			PERFORM repo.node_type_fail(t.name, format('"%s" cannot be the type of child "%s"',
+			PERFORM repo.node_type_fail(t.name,
+				format('"%s" cannot be the type of child "%s"',
 				item ->> 'default', item ->> 'name'));
 		END IF;
 	END LOOP;
@@ -663,11 +707,14 @@ CREATE FUNCTION repo.node_type_qualify(declared jsonb) RETURNS jsonb LANGUAGE sq
 	SELECT CASE WHEN strpos(declared::text, '"{') = 0 THEN declared ELSE declared || jsonb_build_object(
 		'name', repo.name_qualify(declared ->> 'name'),
 		'supers', repo.names_qualify(declared -> 'supers'),
-		'properties', (SELECT coalesce(jsonb_agg(i || jsonb_build_object('name', repo.name_qualify(i ->> 'name'))),
-			'[]') FROM jsonb_array_elements(declared -> 'properties') i),
-		'children', (SELECT coalesce(jsonb_agg(i || jsonb_build_object('name', repo.name_qualify(i ->> 'name'),
-				'required', repo.names_qualify(i -> 'required'), 'default', repo.name_qualify(i ->> 'default'))),
-			'[]') FROM jsonb_array_elements(declared -> 'children') i)) END;
+		'properties', (SELECT coalesce(jsonb_agg(i || jsonb_build_object(
+				'name', repo.name_qualify(i ->> 'name')) ORDER BY n), '[]')
+			FROM jsonb_array_elements(declared -> 'properties') WITH ORDINALITY e (i, n)),
+		'children', (SELECT coalesce(jsonb_agg(i || jsonb_build_object(
+				'name', repo.name_qualify(i ->> 'name'),
+				'required', repo.names_qualify(i -> 'required'),
+				'default', repo.name_qualify(i ->> 'default')) ORDER BY n), '[]')
+			FROM jsonb_array_elements(declared -> 'children') WITH ORDINALITY e (i, n))) END;
 $$;
 
 -- Works out types in an order in which the ones above come first.
@@ -741,11 +788,13 @@ BEGIN
 	IF new <> changed THEN
 		LOCK TABLE repo.node_type IN ACCESS EXCLUSIVE MODE;
 	END IF;
-	FOR one IN SELECT d FROM jsonb_array_elements(declared) d WHERE d ->> 'name' = ANY (changed) LOOP
-		INSERT INTO repo.node_type VALUES (one ->> 'name', one, builtin, (one ->> 'abstract')::boolean,
-				(one ->> 'mixin')::boolean, '{}', false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
-			ON CONFLICT (name) DO UPDATE SET declared = excluded.declared, abstract = excluded.abstract,
-				mixin = excluded.mixin;
+	FOR one IN SELECT d FROM jsonb_array_elements(declared) d
+			WHERE d ->> 'name' = ANY (changed) LOOP
+		INSERT INTO repo.node_type VALUES (one ->> 'name', one, builtin,
+				(one ->> 'abstract')::boolean, (one ->> 'mixin')::boolean, '{}', false,
+				'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+			ON CONFLICT (name) DO UPDATE SET declared = excluded.declared,
+				abstract = excluded.abstract, mixin = excluded.mixin;
 	END LOOP;
 	SELECT t.name || '": there is no super type "' || s INTO missing FROM repo.node_type t,
 		unnest(repo.node_type_supers(t.declared)) s WHERE t.name = ANY (changed)
@@ -766,11 +815,13 @@ END $$;
 -- ---- the types that are always there ----
 
 -- Short forms of declarations, for the list below.
-CREATE FUNCTION pg_temp.p(name text, type text, flags text DEFAULT '') RETURNS jsonb LANGUAGE sql AS $$
-	SELECT jsonb_build_object('name', name, 'type', type, 'multiple', flags ~ 'L', 'mandatory', flags ~ 'M',
-		'auto', flags ~ 'A', 'protected', flags ~ 'P', 'default', '[]'::jsonb, 'constraints', '[]'::jsonb,
-		'opv', CASE WHEN flags ~ 'C' THEN 'COMPUTE' WHEN flags ~ 'I' THEN 'INITIALIZE' WHEN flags ~ 'G' THEN 'IGNORE'
-			ELSE 'COPY' END);
+CREATE FUNCTION pg_temp.p(name text, type text, flags text DEFAULT '') RETURNS jsonb
+LANGUAGE sql AS $$
+	SELECT jsonb_build_object('name', name, 'type', type, 'multiple', flags ~ 'L',
+		'mandatory', flags ~ 'M', 'auto', flags ~ 'A', 'protected', flags ~ 'P',
+		'default', '[]'::jsonb, 'constraints', '[]'::jsonb,
+		'opv', CASE WHEN flags ~ 'C' THEN 'COMPUTE' WHEN flags ~ 'I' THEN 'INITIALIZE'
+			WHEN flags ~ 'G' THEN 'IGNORE' ELSE 'COPY' END);
 $$;
 CREATE FUNCTION pg_temp.k(name text, required text, child text DEFAULT NULL, flags text DEFAULT '')
 RETURNS jsonb LANGUAGE sql AS $$
@@ -781,8 +832,9 @@ $$;
 -- flags: A abstract, X mixin, O orderable.
 CREATE FUNCTION pg_temp.t(name text, supers text[], flags text, properties jsonb, children jsonb,
 	item text DEFAULT NULL) RETURNS jsonb LANGUAGE sql AS $$
-	SELECT jsonb_build_object('name', name, 'supers', supers, 'abstract', flags ~ 'A', 'mixin', flags ~ 'X',
-		'orderable', flags ~ 'O', 'primary_item', item, 'properties', properties, 'children', children);
+	SELECT jsonb_build_object('name', name, 'supers', supers, 'abstract', flags ~ 'A',
+		'mixin', flags ~ 'X', 'orderable', flags ~ 'O', 'primary_item', item,
+		'properties', properties, 'children', children);
 $$;
 CREATE FUNCTION pg_temp.l(VARIADIC items jsonb[]) RETURNS jsonb LANGUAGE sql AS $$
 	SELECT to_jsonb(items);
@@ -796,14 +848,16 @@ SELECT repo.node_types_register(pg_temp.l(
 	pg_temp.t('nt:unstructured', '{}', 'O', pg_temp.l(pg_temp.p('*', '*'), pg_temp.p('*', '*', 'L')),
 		pg_temp.l(pg_temp.k('*', 'nt:base', 'nt:unstructured', 'V'))),
 	pg_temp.t('nt:hierarchyNode', '{mix:created}', 'A', '[]', '[]'),
-	pg_temp.t('nt:folder', '{nt:hierarchyNode}', '', '[]', pg_temp.l(pg_temp.k('*', 'nt:hierarchyNode', NULL, 'V'))),
+	pg_temp.t('nt:folder', '{nt:hierarchyNode}', '', '[]',
+		pg_temp.l(pg_temp.k('*', 'nt:hierarchyNode', NULL, 'V'))),
 	pg_temp.t('nt:file', '{nt:hierarchyNode}', '', '[]',
 		pg_temp.l(pg_temp.k('jcr:content', 'nt:base', NULL, 'M')), 'jcr:content'),
 	pg_temp.t('nt:resource', '{mix:mimeType,mix:lastModified,mix:referenceable}', '',
 		pg_temp.l(pg_temp.p('jcr:data', 'bin', 'M')), '[]', 'jcr:data'),
 	pg_temp.t('oak:Resource', '{mix:mimeType,mix:lastModified}', '',
 		pg_temp.l(pg_temp.p('jcr:data', 'bin', 'M')), '[]', 'jcr:data'),
-	pg_temp.t('sling:Folder', '{nt:folder}', '', pg_temp.l(pg_temp.p('*', '*', 'L'), pg_temp.p('*', '*')),
+	pg_temp.t('sling:Folder', '{nt:folder}', '',
+		pg_temp.l(pg_temp.p('*', '*', 'L'), pg_temp.p('*', '*')),
 		pg_temp.l(pg_temp.k('*', 'nt:base', 'sling:Folder', 'V'))),
 	pg_temp.t('sling:OrderedFolder', '{sling:Folder}', 'O', '[]', '[]'),
 	pg_temp.t('sling:MappingSpec', '{}', 'X', pg_temp.l(pg_temp.p('sling:match', 's'),
@@ -849,17 +903,21 @@ INSERT INTO repo.identifier (uuid, node)
 
 -- ---- types of nodes ----
 
-CREATE OR REPLACE FUNCTION repo.node_type_check(type text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION repo.node_type_check(type text) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	found repo.node_type;
 BEGIN
 	SELECT * INTO found FROM repo.node_type t WHERE t.name = type;
 	IF found.name IS NULL OR type = 'rep:root' THEN
-		RAISE EXCEPTION 'unknown node type: "%"', type USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'unknown node type: "%"', type
+			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF found.abstract THEN
-		RAISE EXCEPTION 'node type is abstract: "%"', type USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'node type is abstract: "%"', type
+			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF found.mixin THEN
-		RAISE EXCEPTION 'node type is a mixin: "%"', type USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'node type is a mixin: "%"', type
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END $$;
 
@@ -868,9 +926,11 @@ DECLARE
 	is_mixin boolean := (SELECT t.mixin FROM repo.node_type t WHERE t.name = mixin_check.mixin);
 BEGIN
 	IF is_mixin IS NULL THEN
-		RAISE EXCEPTION 'unknown mixin: "%"', mixin USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'unknown mixin: "%"', mixin
+			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT is_mixin THEN
-		RAISE EXCEPTION 'node type is no mixin: "%"', mixin USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'node type is no mixin: "%"', mixin
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END $$;
 
@@ -888,8 +948,10 @@ $$;
 -- What a child is for which nobody names a type; NULL: its parent has none to offer.
 DROP FUNCTION repo.child_type(text);
 CREATE FUNCTION repo.child_type(parent bigint, child text) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT coalesce(d.child_types ->> child, CASE WHEN NOT d.children ? child THEN d.child_types ->> '*' END)
-		FROM repo.tree t, repo.definition(t.primary_type, t.mixins) d WHERE t.id = child_type.parent;
+	SELECT coalesce(d.child_types ->> child,
+			CASE WHEN NOT d.children ? child THEN d.child_types ->> '*' END)
+		FROM repo.tree t, repo.definition(t.primary_type, t.mixins) d
+		WHERE t.id = child_type.parent;
 $$;
 
 -- What comes by itself with a definition, as it is now: in the name of boardwalk.principal.
@@ -945,7 +1007,8 @@ BEGIN
 		result := repo.created_properties(def.created) || result;
 	END IF;
 	IF mixins <> '{}' THEN
-		result := result || jsonb_build_object('jcr:mixinTypes', jsonb_build_object('name', to_jsonb(mixins)));
+		result := result || jsonb_build_object('jcr:mixinTypes',
+			jsonb_build_object('name', to_jsonb(mixins)));
 	END IF;
 	RETURN result;
 END $$;
@@ -960,7 +1023,8 @@ BEGIN
 END $$;
 
 -- A property that the tree has a column for.
-CREATE FUNCTION repo.type_text(property text, value jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION repo.type_text(property text, value jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF value IS NOT NULL AND (jsonb_typeof(value -> 's') IS DISTINCT FROM 'string'
 			OR octet_length(value ->> 's') NOT BETWEEN 1 AND 2048) THEN
@@ -1000,17 +1064,20 @@ BEGIN
 	IF parent_id IS NULL THEN
 		RAISE EXCEPTION 'no parent: "%"', wanted USING ERRCODE = 'foreign_key_violation';
 	ELSIF locked THEN
-		RAISE EXCEPTION 'child "%" of "%" is protected', child_name, above USING ERRCODE = 'check_violation';
+		RAISE EXCEPTION 'child "%" of "%" is protected', child_name, above
+			USING ERRCODE = 'check_violation';
 	END IF;
 	IF EXISTS (SELECT FROM repo.content c WHERE c.id = parent_id AND c.properties ? child_name) THEN
-		RAISE EXCEPTION 'a property has this name: "%"', wanted USING ERRCODE = 'unique_violation';
+		RAISE EXCEPTION 'a property has this name: "%"', wanted
+			USING ERRCODE = 'unique_violation';
 	END IF;
 	type := coalesce(type, repo.type_of_new(parent_id, child_name, node_create.properties));
 	PERFORM repo.node_type_check(type);
 	def := repo.definition(type, node_create.mixins);
 	held := repo.properties_of_new(def, node_create.mixins, node_create.properties);
 	PERFORM repo.properties_room(wanted, held);
-	INSERT INTO repo.tree (parent, name, path, position, primary_type, mixins, resource_type, super_type)
+	INSERT INTO repo.tree (parent, name, path, position, primary_type, mixins, resource_type,
+			super_type)
 		SELECT parent_id, child_name, wanted,
 			coalesce((SELECT max(s.position) FROM repo.tree s WHERE s.parent = parent_id), 0)
 				+ 1048576,
@@ -1023,7 +1090,8 @@ BEGIN
 	END IF;
 	INSERT INTO repo.content (id, properties) VALUES (new_id, held);
 	PERFORM repo.journal_write('ADDED', wanted);
-	PERFORM repo.node_create(wanted || '/' || key, value, '{}', '{}') FROM jsonb_each_text(def.created_children);
+	PERFORM repo.node_create(wanted || '/' || key, value, '{}', '{}')
+		FROM jsonb_each_text(def.created_children);
 	RETURN new_id;
 END $$;
 
@@ -1048,17 +1116,20 @@ DECLARE
 	twin  text;
 BEGIN
 	IF mixins <> '{}' THEN
-		props := props || jsonb_build_object('jcr:mixinTypes', jsonb_build_object('name', to_jsonb(mixins)));
+		props := props || jsonb_build_object('jcr:mixinTypes',
+			jsonb_build_object('name', to_jsonb(mixins)));
 	END IF;
 	new := ARRAY (SELECT k FROM jsonb_object_keys(props) k WHERE NOT old ? k);
 	twin := (SELECT min(t.name) FROM repo.tree t WHERE t.parent = node AND t.name = ANY (new));
 	IF twin IS NOT NULL THEN
-		RAISE EXCEPTION 'a child has the name of a property that comes by itself: "%" of "%"', twin, path
+		RAISE EXCEPTION 'a child has the name of a property that comes by itself: "%" of "%"',
+			twin, path
 			USING ERRCODE = 'unique_violation';
 	END IF;
 	PERFORM repo.properties_room(path, props);
 	UPDATE repo.tree t SET primary_type = type, mixins = mixins WHERE t.id = node;
-	UPDATE repo.content c SET properties = props, version = c.version + 1, modified = now() WHERE c.id = node;
+	UPDATE repo.content c SET properties = props, version = c.version + 1, modified = now()
+		WHERE c.id = node;
 	PERFORM repo.node_retyped(node);
 	PERFORM repo.node_create(rtrim(path, '/') || '/' || key, value, '{}', '{}')
 		FROM jsonb_each_text(def.created_children);
@@ -1097,7 +1168,8 @@ BEGIN
 END $$;
 
 -- False: it has this mixin.
-CREATE OR REPLACE FUNCTION repo.mixin_add(path text, mixin text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION repo.mixin_add(path text, mixin text) RETURNS boolean
+LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
 	node bigint;
@@ -1119,7 +1191,8 @@ BEGIN
 END $$;
 
 -- False: it did not have it. Its properties stay where the other types allow them.
-CREATE OR REPLACE FUNCTION repo.mixin_remove(path text, mixin text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION repo.mixin_remove(path text, mixin text) RETURNS boolean
+LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
 	node bigint;
@@ -1150,10 +1223,13 @@ CREATE FUNCTION repo.property_check(node bigint, path text, name text) RETURNS v
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	IF name IN ('jcr:primaryType', 'jcr:mixinTypes') THEN
-		RAISE EXCEPTION '% is not set as a property', name USING ERRCODE = 'invalid_parameter_value';
-	ELSIF EXISTS (SELECT FROM repo.tree t JOIN repo.node_type d ON d.name = ANY (t.primary_type || t.mixins)
+		RAISE EXCEPTION '% is not set as a property', name
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF EXISTS (SELECT FROM repo.tree t
+				JOIN repo.node_type d ON d.name = ANY (t.primary_type || t.mixins)
 			WHERE t.id = node AND property_check.name = ANY (d.protected)) THEN
-		RAISE EXCEPTION 'property "%" of "%" is protected', name, path USING ERRCODE = 'check_violation';
+		RAISE EXCEPTION 'property "%" of "%" is protected', name, path
+			USING ERRCODE = 'check_violation';
 	END IF;
 END $$;
 
