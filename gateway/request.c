@@ -128,13 +128,21 @@ static void fiber_main(void *arg)
 	request_set_state(s.req, REQ_RESPONDING);
 }
 
+static void tell_stop(struct bw_req *req)
+{
+	if (req->on_stop != NULL)
+		req->on_stop(req);
+	else
+		on_stop(req);
+}
+
 bool request_start(struct bw_req *req, void (*serve)(struct bw_req *req))
 {
 	struct start s = { req, serve };
 
 	if (!fiber_start(fiber_main, &s, "request", &req->fiber))
 		return false;
-	on_stop(req);
+	tell_stop(req);
 	return true;
 }
 
@@ -163,7 +171,7 @@ static void run_on(struct bw_req *req)
 {
 	request_set_state(req, REQ_SERVING);
 	fiber_resume(req->fiber);
-	on_stop(req);
+	tell_stop(req);
 }
 
 void request_wake(struct bw_req *req)

@@ -152,6 +152,11 @@ struct bw_req {
 
 	/* sessions: session.c; NULL: nobody has asked for one */
 	struct req_sessions *sessions;
+
+	/* What is no client's request, but a job (events/deliver.c): who is told of its stops in place of the
+	 * transport, and whose it is. NULL: it is a client's. */
+	void (*on_stop)(struct bw_req *req);
+	void *job;
 };
 
 /* A request with two owners, state NEW, an initialised arena and status 200. */

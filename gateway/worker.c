@@ -13,6 +13,7 @@
 #include "control/obey.h"
 #include "bundle/crash_limits.h"
 #include "engine/engine.h"
+#include "events/events.h"
 #include "fiber.h"
 #include "http/http.h"
 #include "http/loop.h"
@@ -213,6 +214,7 @@ int worker_run(const struct worker *w)
 	console_init();
 	ask_init(s, counters);
 	sessions_init(s);
+	events_init(registry, s);
 	bundles_init(registry, counters, s->bundle_drain_ms);
 	bundles_trust(w->owner);
 	bundles_on_work(on_bundle_work);
@@ -232,6 +234,7 @@ int worker_run(const struct worker *w)
 	doors_done();
 	obey_done();
 	bundles_stop();
+	events_done();
 	sessions_done();
 	ask_done();
 	if (s->engine)

@@ -347,6 +347,13 @@ int ask_tell(enum wire_peer peer, struct bw_req *req, enum wire_id id, const Pro
 	return chan ? wire_send(chan, id, req->id, m) : BW_EGONE;
 }
 
+int ask_send(enum wire_peer peer, enum wire_id id, const ProtobufCMessage *m)
+{
+	struct wire_chan *chan = chan_of(peer);
+
+	return chan ? wire_send(chan, id, 0, m) : BW_EGONE;
+}
+
 void ask_parse(const struct wire_frame *f, struct wire_message *ret)
 {
 	if (wire_message_get(f, ret) != BW_OK)

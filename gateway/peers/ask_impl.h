@@ -26,6 +26,9 @@ int ask_call(enum wire_peer peer, struct wire_call *call, enum wire_id id, uint6
 /* A message without an answer. */
 int ask_tell(enum wire_peer peer, struct bw_req *req, enum wire_id id, const ProtobufCMessage *m);
 
+/* The same without a request. */
+int ask_send(enum wire_peer peer, enum wire_id id, const ProtobufCMessage *m);
+
 /* Parses an answer or ends the process. */
 void ask_parse(const struct wire_frame *f, struct wire_message *ret);
 

@@ -163,6 +163,13 @@ static void put_runtime_service(struct json_out *j)
 	json_out_object_end(j);
 }
 
+static void (*put_more)(struct json_out *j); /* NULL: nothing */
+
+void inspect_on_whiteboard(void (*put)(struct json_out *j))
+{
+	put_more = put;
+}
+
 void inspect_whiteboard(struct buf *to)
 {
 	const struct snapshot *s = snapshot_current();
@@ -182,5 +189,7 @@ void inspect_whiteboard(struct buf *to)
 		put_context(&j, s->contexts[i]);
 	json_out_array_end(&j);
 	record_failures(&j, s);
+	if (put_more)
+		put_more(&j);
 	json_out_object_end(&j);
 }

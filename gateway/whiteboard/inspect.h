@@ -12,6 +12,8 @@ struct json_out;
 
 /* Everything: RuntimeDTO. */
 void inspect_whiteboard(struct buf *json);
+/* put adds members to it, of what is no whiteboard's; one caller. */
+void inspect_on_whiteboard(void (*put)(struct json_out *j));
 /* Who would answer that method and target (as in a request line), what would run, and why each
  * other candidate would not: RequestInfoDTO and more. BW_EINVAL: the target is none; the object
  * says 400. */

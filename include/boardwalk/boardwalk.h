@@ -12,6 +12,7 @@
 #include <boardwalk/dispatcher.h>
 #include <boardwalk/acl.h>
 #include <boardwalk/edit.h>
+#include <boardwalk/event.h>
 #include <boardwalk/form.h>
 #include <boardwalk/runtime.h>
 #include <boardwalk/session.h>

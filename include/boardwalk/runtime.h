@@ -13,7 +13,7 @@
 
 typedef void (*bw_json_cb)(void *arg, struct bw_str json);
 
-/* Rises with each change of what bw_runtime_snapshot would show, never otherwise. */
+/* Rises with each change of what bw_runtime_snapshot would show of the whiteboard, never otherwise. */
 static inline int64_t bw_runtime_change_count(void)
 {
 	return bw_host->runtime_change_count();

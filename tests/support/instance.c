@@ -449,7 +449,10 @@ static void run_command(const struct test_instance *i, const char *const *argume
 		argv[n++] = *arguments;
 	argv[n++] = "--data";
 	argv[n++] = i->data;
-	unsetenv("DATABASE_URL");
+	if (i->database != NULL)
+		setenv("DATABASE_URL", i->database, 1);
+	else
+		unsetenv("DATABASE_URL");
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(out, STDERR_FILENO) < 0)
 		_exit(127);
