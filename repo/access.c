@@ -22,6 +22,12 @@ static enum ask_step find(struct resources *r, struct ask *ask, struct cache_ent
 
 /* ---- ACCESS_ASK ---- */
 
+/* The repository itself, which is no node and is seen by everybody. */
+static bool is_repository(const struct ask *ask)
+{
+	return bw_str_eq(ask->question.path, BW_STR(":repository"));
+}
+
 static void put_name(struct buf *out, struct bw_str name)
 {
 	if (buf_size(out) > 0)
@@ -55,7 +61,9 @@ enum ask_step ask_granted(struct resources *r, struct ask *ask)
 	struct cache_entry      *e;
 	uint64_t                 allowed, wanted;
 
-	if (find(r, ask, &e, &allowed) == ASK_OVER)
+	if (is_repository(ask))
+		allowed = acl_allowed(r->acl, acl_scope_at(r->acl, BW_STR("")), ask->question.who);
+	else if (find(r, ask, &e, &allowed) == ASK_OVER)
 		return ASK_OVER;
 	if (!names_bits(p, ask->question.after, &wanted))
 		return ask_fail(r, ask, BW_EINVAL);

@@ -70,8 +70,8 @@ static int granted(struct bw_resolver *r, struct bw_str path, const struct bw_st
                    bool *ret_all, const struct bw_str **ret, size_t *ret_n)
 {
 	struct arena *a = &r->req->arena;
-	struct bw_str stored, all;
-	int           err = find_stored(r, path, &stored);
+	struct bw_str stored = BW_STR(":repository"), all;
+	int           err = path.p != NULL ? find_stored(r, path, &stored) : edit_begin(r);
 
 	for (size_t i = 0; err == BW_OK && i < n; i++)
 		if (names[i].n == 0 || memchr(names[i].p, ' ', names[i].n) != NULL)

@@ -59,8 +59,9 @@ struct bw_access {
 	int (*clear)(struct bw_resolver *r, struct bw_str path, struct bw_str principal);
 };
 
-/* Whether all of these privileges are granted on the resource, leaves or with parts. BW_ENOTFOUND: there
- * is none, or it may not be read; BW_EINVAL: a name means nothing. (waits) */
+/* Whether all of these privileges are granted on the resource, leaves or with parts; path BW_ABSENT: on the
+ * repository as a whole. BW_ENOTFOUND: there is none, or it may not be read; BW_EINVAL: a name means
+ * nothing. (waits) */
 static inline int bw_resolver_has_privileges(struct bw_resolver *r, struct bw_str path,
                                              const struct bw_str *names, size_t n, bool *ret_has)
 {

@@ -479,6 +479,12 @@ Test(list, what_is_granted_can_be_asked)
 		&c, u, "/a/n", "jcr:modifyProperties",
 		"yes: rep:readNodes rep:readProperties rep:addProperties rep:alterProperties "
 		"rep:removeProperties bw:own");
+	expect_granted(&c, admin, ":repository", "jcr:namespaceManagement", "yes: jcr:all");
+	expect_granted(&c, u, ":repository", "jcr:namespaceManagement", "no: ");
+	do_step(":repository +u jcr:namespaceManagement");
+	settle();
+	expect_granted(&c, u, ":repository", "jcr:namespaceManagement",
+	               "yes: jcr:namespaceManagement");
 	expect_granted(&c, u, "/a", "jcr:nonsense", "-1");
 	expect_granted(&c, u, "/a", "jcr:read  jcr:write", "-1");
 	expect_granted(&c, u, "/", "jcr:read", "-5");
