@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "resolver/random.h"
 #include "resolver/rowfile.h"
 #include "support/http.h"
 #include "support/instance.h"
@@ -162,6 +163,37 @@ Test(resolver, access_rows)
 	rowfile_run(ROWS "/resolver/access.rows", &runner, true, &total);
 	cr_assert_eq(total.failed, 0, "%u of %u rows", total.failed, total.passed + total.failed);
 	cr_assert_geq(total.passed, 23, "only %u rows", total.passed);
+}
+
+/* ---- random histories ---- */
+
+static const char *last_said(const char *steps, char *said, size_t size)
+{
+	char *at = said, *next;
+
+	post(steps, said, size);
+	while ((next = strstr(at, " ; ")) != NULL)
+		at = next + 3;
+	return at;
+}
+
+/* What the gateway shows before a commit is what the database makes of it. */
+Test(resolver, what_is_seen_before_a_commit_is_stored_by_it)
+{
+	static char before[32768], after[32768];
+	const char *steps, *shown, *stored;
+
+	for (unsigned seed = 1; seed <= 25; seed++) {
+		random_begin(seed);
+		clean();
+		for (int round = 0; round < 12; round++) {
+			steps = random_steps(16, "tree / ; commit");
+			shown = last_said(steps, before, sizeof(before));
+			stored = last_said("tree /", after, sizeof(after));
+			cr_assert_str_eq(shown, stored, "history %u, round %d: %s", seed, round,
+			                 steps);
+		}
+	}
 }
 
 /* ---- the end of a request ---- */

@@ -1,6 +1,6 @@
 # The rows of resolvers with a fake repo; with a real one they run in system/resolver.
 file(GLOB resolver_rows CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.rows)
-add_library(resolver_rows STATIC ${CMAKE_CURRENT_LIST_DIR}/rowfile.c)
+add_library(resolver_rows STATIC ${CMAKE_CURRENT_LIST_DIR}/rowfile.c ${CMAKE_CURRENT_LIST_DIR}/random.c)
 target_include_directories(resolver_rows PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_link_libraries(resolver_rows PUBLIC base)
 add_library(resolver_stage STATIC ${CMAKE_CURRENT_LIST_DIR}/stage.c ${CMAKE_CURRENT_LIST_DIR}/steps.c

@@ -569,8 +569,7 @@ static int one_step(struct state *st, char *text)
 	if (n > 1 && strchr("/", w[1][0])) {
 		err = change(st, w, n, &known);
 		if (!known)
-			err = steps_access(st->r, path_of(st, w[1]), w, n, st->said, SAID,
-			                   &known);
+			err = steps_access(st->r, path_of(st, w[1]), w, n, st->said, SAID, &known);
 		if (known)
 			st->n_said = strlen(st->said);
 		else

@@ -1,6 +1,7 @@
 /* gateway/edit with a repo in memory: what a tree looks like before a commit is what it is after it,
  * whatever was done to it; a question that fails changes nothing; and how much may be pending. The rows of
  * tests/conformance/resolver say what each change does. */
+#include "resolver/random.h"
 #include "resolver/stage.h"
 #include "support/fake_repo.h"
 #include <boardwalk/boardwalk.h>
@@ -36,77 +37,6 @@ static const char *last_said(const char *steps)
 
 /* ---- whatever is done ---- */
 
-static uint64_t state;
-
-static unsigned draw(unsigned n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(state >> 33) % n;
-}
-
-/* A path of up to three names. */
-static const char *a_path(void)
-{
-	static char paths[8][32];
-	static int  next;
-	char       *path = paths[next++ % 8];
-	size_t      n = 0;
-
-	for (unsigned depth = 1 + draw(2) * draw(3); depth > 0; depth--)
-		n += (size_t)sprintf(path + n, "/%c", 'a' + draw(4));
-	return path;
-}
-
-static size_t add_step(char *out, size_t size)
-{
-	char name = (char)('a' + draw(4)), other = (char)('a' + draw(4));
-
-	switch (draw(20)) {
-	case 0:
-		return (size_t)snprintf(out, size, "delete %s", a_path());
-	case 1:
-	case 2:
-	case 3:
-		return (size_t)snprintf(out, size, "move %s %s %c", a_path(),
-		                        draw(3) ? a_path() : "/", name);
-	case 4:
-	case 5:
-		return (size_t)snprintf(out, size, "copy %s %s %c", a_path(),
-		                        draw(3) ? a_path() : "/", name);
-	case 6:
-	case 7:
-		return (size_t)snprintf(out, size, "order %s %c before %c",
-		                        draw(2) ? a_path() : "/", name, other);
-	case 8:
-		return (size_t)snprintf(out, size, "order %s %c last", draw(2) ? a_path() : "/",
-		                        name);
-	case 9:
-		return (size_t)snprintf(out, size, "unset %s %c", a_path(), 'p' + draw(3));
-	case 10:
-	case 11:
-	case 12:
-		return (size_t)snprintf(out, size, "set %s %c=%u", a_path(), 'p' + draw(3),
-		                        draw(4));
-	default:
-		return (size_t)snprintf(out, size, "create %s %c p=%u", draw(3) ? a_path() : "/",
-		                        name, draw(3));
-	}
-}
-
-/* n random steps with ends behind them. */
-static const char *random_steps(unsigned n, const char *end)
-{
-	static char text[8192];
-	size_t      at = 0;
-
-	while (n-- > 0) {
-		at += add_step(text + at, sizeof(text) - at);
-		at += (size_t)sprintf(text + at, " ; ");
-	}
-	strcpy(text + at, end);
-	return text;
-}
-
 /* Ten thousand commits. Each tree is a commit's outcome, so that what is stored, moved, copied,
  * hidden and made anew meets in all ways. */
 Test(edit, what_is_seen_before_a_commit_is_there_after_it)
@@ -115,23 +45,21 @@ Test(edit, what_is_seen_before_a_commit_is_there_after_it)
 	const char *steps;
 	size_t      largest, total = 0;
 
-	for (state = 1; state <= 500; state++) {
-		uint64_t seed = state;
-
+	for (unsigned seed = 1; seed <= 500; seed++) {
+		random_begin(seed);
 		stage_begin(ROOT);
 		largest = 0;
 		for (int round = 0; round < 20; round++) {
-			steps = random_steps(1 + draw(16), "tree / ; commit");
+			steps = random_steps(16, "tree / ; commit");
 			strcpy(before, last_said(steps));
 			largest = strlen(before) > largest ? strlen(before) : largest;
-			cr_assert_str_eq(before, last_said("tree /"), "history %llu, round %d: %s",
-			                 (unsigned long long)seed, round, steps);
+			cr_assert_str_eq(before, last_said("tree /"), "history %u, round %d: %s",
+			                 seed, round, steps);
 			if (strlen(before) > 8000) /* copies of copies */
 				say("clean / ; commit");
 		}
 		fake_repo_end();
 		total += largest;
-		state = seed;
 	}
 	cr_assert_gt(total / 500, 100, "the trees have been small: %zu octets", total / 500);
 }
@@ -142,7 +70,8 @@ Test(edit, revert_forgets_all)
 	static char before[SAID];
 
 	stage_begin(ROOT);
-	for (state = 7; fake_repo_commits < 200;) {
+	random_begin(7);
+	while (fake_repo_commits < 200) {
 		say(random_steps(12, "commit"));
 		strcpy(before, last_said("tree /"));
 		cr_assert_str_eq(before, last_said(random_steps(12, "revert ; tree /")));
@@ -276,5 +205,52 @@ Test(edit, values_that_are_none)
 	cr_expect_eq(edit_set(w.r, BW_STR(ROOT "/a"), BW_STR(""), NULL), BW_ECONTENT);
 	cr_expect_eq(edit_set(w.r, BW_STR(ROOT "/a"), BW_ABSENT, NULL), BW_ECONTENT);
 	cr_expect_not(commit_has_changes(w.r));
+	world_end(&w);
+}
+
+/* ---- what the engine resolves ---- */
+
+static int resolve(struct bw_resolver *r, const char *path, size_t *ret_n, struct bw_str *ret_type)
+{
+	struct bw_resource *res;
+	int                 err = look_resolve(r, bw_str(path), ret_n, &res);
+
+	if (err == BW_OK) {
+		cr_assert_eq(res->record.path.n, *ret_n);
+		cr_assert_eq(memcmp(res->record.path.p, path, *ret_n), 0);
+		*ret_type = res->record.resource_type;
+	}
+	return err;
+}
+
+/* A servlet has changed something, and includes what it has changed. */
+Test(edit, engine_resolves_what_is_pending)
+{
+	const struct bw_property props[] = {
+		{ BW_STR("sling:resourceType"), BW_V_STRING(BW_STR("demo/n")) },
+		{ BW_STR("sling:resourceSuperType"), BW_V_STRING(BW_STR("demo/base")) },
+	};
+	struct world  w;
+	struct record rec;
+	struct bw_str type;
+	size_t        n;
+
+	world_begin(&w);
+	cr_assert_eq(edit_create(w.r, BW_STR(ROOT), BW_STR("n.m"), props, 2, NULL), BW_OK);
+	cr_assert_eq(edit_move(w.r, BW_STR(ROOT "/a"), BW_STR(ROOT "/n.m"), BW_ABSENT, NULL),
+	             BW_OK);
+	cr_assert_eq(resolve(w.r, ROOT "/n.m.s1.html/x.y", &n, &type), BW_OK);
+	cr_assert(n == strlen(ROOT "/n.m") && bw_str_eq(type, BW_STR("demo/n")));
+	cr_assert_eq(resolve(w.r, ROOT "/n.m/a/x.html", &n, &type), BW_OK);
+	cr_assert_eq(n, strlen(ROOT "/n.m/a/x"));
+	cr_assert_eq(resolve(w.r, ROOT "/n.m/a/x", &n, &type), BW_OK);
+	cr_assert_eq(resolve(w.r, ROOT "/b/", &n, &type), BW_OK);
+	cr_assert_eq(n, strlen(ROOT "/b"));
+	cr_assert_eq(resolve(w.r, ROOT "/a.html", &n, &type), BW_ENOTFOUND);
+	cr_assert_eq(resolve(w.r, ROOT "/a/x.html", &n, &type), BW_ENOTFOUND);
+	cr_assert_eq(resolve(w.r, ROOT "/n..html", &n, &type), BW_ENOTFOUND);
+	cr_assert_eq(resolve(w.r, "/nowhere/.x/a.b", &n, &type), BW_ENOTFOUND);
+	cr_assert_eq(look_record(w.r, BW_STR(ROOT "/n.m"), &rec), BW_OK);
+	cr_assert(rec.n_chain == 1 && bw_str_eq(record_chain(&rec, 0), BW_STR("demo/base")));
 	world_end(&w);
 }
