@@ -16,8 +16,10 @@ static const struct bw_str super_type = BW_STR("sling:resourceSuperType");
 
 void look_drop(struct bw_resolver *r)
 {
-	log_debug(r->req->id, "the request ends with %u changes of %s that were not committed",
-	          r->space->n_changes, r->user.p);
+	if (r->space->n_changes > 0)
+		log_debug(r->req->id,
+		          "the request ends with %u changes of %s that were not committed",
+		          r->space->n_changes, r->user.p);
 	r->space = NULL;
 }
 

@@ -27,7 +27,7 @@ static bool is_secret(struct bw_str name)
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
 		if (bw_str_eq(name, secrets[i]))
 			return true;
-	return !name.p || memmem(name.p, name.n, "password", 8);
+	return memmem(name.p, name.n, "password", 8);
 }
 
 /* The original's, and then the new ones, which win. */
@@ -46,7 +46,7 @@ static void merge_attributes(struct bw_resolver *r, const struct bw_resolver *fr
 	for (size_t i = 0; i < n_new; i++) {
 		const struct bw_pair *pair = &login->attributes[i];
 
-		if (is_secret(pair->name))
+		if (!pair->name.p || !pair->value.p || is_secret(pair->name))
 			continue;
 		for (at = 0; at < r->n_attributes && !bw_str_eq(all[at].name, pair->name); at++)
 			continue;
