@@ -3,7 +3,7 @@ FROM debian:12 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
 	gcc libc6-dev cmake ninja-build pkg-config libh2o-evloop-dev libssl-dev libpq-dev libsodium-dev \
 	libjwt-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev libpcre2-dev libyaml-dev libev-dev \
-	libboost-context1.74-dev libseccomp-dev libutf8proc-dev
+	libboost-context1.74-dev libseccomp-dev libutf8proc-dev libyajl-dev
 COPY . /src
 RUN cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBOARDWALK_TESTS=OFF \
 	&& ninja -C /build && /src/docker/install /build /opt/boardwalk
@@ -13,7 +13,7 @@ FROM debian:12
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-common \
 	&& echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf \
 	&& apt-get install -y --no-install-recommends postgresql-15 libh2o-evloop0.13 libssl3 libpq5 \
-	libsodium23 libprotobuf-c1 libjansson4 libpcre2-8-0 libyaml-0-2 libev4 libseccomp2 libutf8proc2 \
+	libsodium23 libprotobuf-c1 libjansson4 libpcre2-8-0 libyaml-0-2 libev4 libseccomp2 libutf8proc2 libyajl2 \
 	&& rm -rf /var/lib/apt/lists/*
 RUN useradd --system --user-group --uid 10000 --no-create-home --shell /usr/sbin/nologin boardwalk \
 	&& useradd --system --user-group --uid 10001 --no-create-home --shell /usr/sbin/nologin boardwalk-gateway \

@@ -31,6 +31,7 @@ enum option_id {
 	OPTION_GROUP,
 	OPTION_SERVICE,
 	OPTION_REASON,
+	OPTION_OVERWRITE,
 	OPTION_HELP,
 	N_OPTIONS
 };
@@ -38,7 +39,7 @@ enum option_id {
 #define INSTANCE (1u << OPTION_CONFIG | 1u << OPTION_DATA | 1u << OPTION_RUN | 1u << OPTION_HELP)
 #define ACCOUNT  (1u << OPTION_JSON | 1u << OPTION_GROUP)
 #define USER     (ACCOUNT | 1u << OPTION_SERVICE | 1u << OPTION_REASON)
-#define EVERY    (((1u << N_OPTIONS) - 1) & ~USER)
+#define EVERY    (((1u << N_OPTIONS) - 1) & ~USER & ~(1u << OPTION_OVERWRITE))
 
 static const struct option_row {
 	const char *name, *value, *help; /* value NULL: a switch */
@@ -56,6 +57,7 @@ static const struct option_row {
 	[OPTION_GROUP] = { "group", "GROUP", "who is added belongs to it; may be repeated" },
 	[OPTION_SERVICE] = { "service", NULL, "add a service user, who has no password" },
 	[OPTION_REASON] = { "reason", "TEXT", "why it is disabled, for the list" },
+	[OPTION_OVERWRITE] = { "overwrite", NULL, "what is there gets the file's values" },
 	[OPTION_HELP] = { "help", NULL, "print this" },
 };
 
@@ -75,6 +77,11 @@ static const struct command {
 	  probe_main, 1u << OPTION_HELP, 1, 1 },
 	{ "repoinit", "FILE|-", "run a repoinit script, whole or not at all", repoinit_main,
 	  INSTANCE, 1, 1 },
+	{ "import", "PATH FILE.json|-",
+	  "make the node at PATH, and all below it, what the file says", import_main,
+	  INSTANCE | 1u << OPTION_OVERWRITE, 2, 2 },
+	{ "export", "PATH FILE.json|-", "write the node at PATH, and all below it, into a file",
+	  export_main, INSTANCE, 2, 2 },
 	{ "user", "VERB [NAME] [+-GROUP]...",
 	  "add, passwd (asked for, or standard input), disable, enable, remove; groups; list",
 	  user_main, INSTANCE | USER, 1, INT_MAX },
@@ -134,6 +141,8 @@ static void set_option(struct cli *cli, enum option_id id, const char *value)
 		cli->detach = true;
 	else if (id == OPTION_JSON)
 		cli->json = true;
+	else if (id == OPTION_OVERWRITE)
+		cli->overwrite = true;
 	else if (id == OPTION_SERVICE)
 		cli->service = true;
 	else if (id == OPTION_REPOINIT)

@@ -34,7 +34,7 @@ struct cli {
 	const char        **groups; /* --group NAME, as often as wanted */
 	unsigned            n_groups;
 	const char         *reason; /* NULL: none */
-	bool                detach, json, service;
+	bool                detach, json, service, overwrite;
 	char              **operands;
 	int                 n_operands;
 	struct cli_settings settings; /* with the options above them */
@@ -47,6 +47,8 @@ int migrate_main(struct cli *cli);
 int prepare_main(struct cli *cli);
 int probe_main(struct cli *cli);
 int repoinit_main(struct cli *cli);
+int import_main(struct cli *cli);
+int export_main(struct cli *cli);
 int user_main(struct cli *cli);
 int group_main(struct cli *cli);
 int conf_main(struct cli *cli);
