@@ -570,8 +570,12 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed)
 		  ":2:19: " },
 		{ "create path /content/dam/x\ncreate path (no:such) /y\n", ":2:14: " },
 		{ "create path /content/dam/x\ncreate user servlettest\n", ":2:13: " },
-		{ "create path /content/dam/x\nset repository ACL for u\n",
-		  ":2:1: 'set repository ACL' is not supported" },
+		{ "create path /content/dam/x\nset ACL on /content\n allow jcr:read nodetypes "
+		  "nt:file "
+		  "for everyone\nend\n",
+		  ":3:17: 'nodetypes' is not supported" },
+		{ "create path /content/dam/x\ncreate path (nt:file) /content/dam/y\n",
+		  ":2:1: \"/content/dam/y\" (nt:file): child \"jcr:content\" is missing" },
 	};
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;
