@@ -35,6 +35,7 @@ struct waiter {
 static struct {
 	const struct shared *shared;
 	management_probe     probe;
+	management_metrics   more_metrics; /* NULL: none */
 	bool                 probing;
 	uint64_t             known_us; /* when the verdict was made; 0: never */
 	const char          *away;
@@ -240,10 +241,17 @@ static void serve_metrics(struct bw_req *req)
 			           m->label ? m->label : "",
 			           (unsigned long long)value_of(&s->worker[w], m));
 	}
+	if (state.more_metrics != NULL)
+		state.more_metrics(req, &b);
 	response_header(req, "content-type", BW_STR("text/plain; version=0.0.4; charset=utf-8"),
 	                true);
 	response_write(req, buf_data(&b), buf_size(&b));
 	buf_done(&b);
+}
+
+void management_on_metrics(management_metrics put)
+{
+	state.more_metrics = put;
 }
 
 /* ---- which ----------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "offload.h"
 #include "forms/params.h"
 #include "request.h"
+#include "peers/figures.h"
 #include "peers/resolver.h"
 #include "security/security.h"
 #include "session/session.h"
@@ -211,6 +212,7 @@ int worker_run(const struct worker *w)
 	if (s->engine)
 		engine_init(registry, s);
 	management_init(w->shared, probe);
+	management_on_metrics(figures_put);
 	console_init();
 	ask_init(s, counters);
 	sessions_init(s);

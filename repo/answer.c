@@ -39,6 +39,7 @@ static const enum wire_id permit[] = {
 	WIRE_ACCESS_ASK,
 	WIRE_EVENT_SUBSCRIBE,
 	WIRE_EVENT_WATCH,
+	WIRE_CACHE_FIGURES,
 	WIRE_NONE,
 };
 
@@ -318,6 +319,26 @@ static void on_event_subscribe(struct conn *c, const struct wire_question *q,
 		hang_up(c, q, "malformed EVENT_SUBSCRIBE");
 }
 
+static void on_cache_figures(struct conn *c, const struct wire_question *q)
+{
+	Bw__Wire__CacheState     m = BW__WIRE__CACHE_STATE__INIT;
+	struct resources_figures f;
+
+	if (answers_of(c)->is_draining) {
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+		return;
+	}
+	resources_figures(answers_of(c)->parts.resources, &f);
+	m.bytes = f.bytes;
+	m.max_bytes = f.max_bytes;
+	m.entries = f.entries;
+	m.hits = f.hits;
+	m.misses = f.misses;
+	m.evictions = f.evictions;
+	m.stale = f.stale;
+	wire_answer(c->base.chan, q, 0, 0, &m.base);
+}
+
 static void on_event_watch(struct conn *c, const struct wire_question *q,
                            const Bw__Wire__EventWatch *m)
 {
@@ -376,6 +397,9 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 		break;
 	case WIRE_EVENT_SUBSCRIBE:
 		on_event_subscribe(c, q, &m->u->event_subscribe);
+		break;
+	case WIRE_CACHE_FIGURES:
+		on_cache_figures(c, q);
 		break;
 	case WIRE_EVENT_WATCH:
 		on_event_watch(c, q, &m->u->event_watch);

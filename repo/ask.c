@@ -191,6 +191,7 @@ static struct ask *to_heap(struct resources *r, struct ask *ask)
 
 enum ask_step ask_wait(struct resources *r, struct ask *ask, struct fetch *f)
 {
+	r->missed += !ask->on_heap; /* once a question */
 	fetch_join(f, ask->on_heap ? ask : to_heap(r, ask));
 	return ASK_OVER;
 }

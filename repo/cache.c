@@ -20,6 +20,7 @@ struct cache {
 	struct cache_entry **buckets;
 	size_t               n_buckets;
 	size_t               max_bytes, bytes, n_dated;
+	uint64_t             evictions;
 	struct cache_entry  *oldest, *newest;
 	uint8_t              hash_key[crypto_shorthash_KEYBYTES];
 };
@@ -40,6 +41,16 @@ struct cache *cache_new(size_t max_bytes)
 size_t cache_bytes(const struct cache *c)
 {
 	return c->bytes;
+}
+
+size_t cache_entries(const struct cache *c)
+{
+	return c->n_dated;
+}
+
+uint64_t cache_evictions(const struct cache *c)
+{
+	return c->evictions;
 }
 
 static size_t size_of(const struct cache_entry *e)
@@ -405,6 +416,7 @@ void cache_trim(struct cache *c)
 			date(c, e);
 		} else {
 			cache_drop(c, e, true);
+			c->evictions++;
 		}
 	}
 }

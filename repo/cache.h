@@ -19,14 +19,14 @@ enum cache_state {
 
 /* Children number 1 to n after (position, id) in the parent's order, and perhaps one more. */
 struct cache_page {
-	struct cache_page       *next;
-	int64_t                  position, id; /* the child before the page; INT64_MIN: the first page */
-	int64_t                  last_position, last_id; /* the page's last child */
-	unsigned                 n;
-	bool                     more;    /* another child follows: record number n is it */
-	uint64_t                 types;   /* type_loads() when its records were encoded */
-	uint64_t                 acl;     /* acl_loads() when scopes were looked up; 0: never */
-	uint32_t                 size;    /* of all in one block, for the account */
+	struct cache_page *next;
+	int64_t            position, id; /* the child before the page; INT64_MIN: the first page */
+	int64_t            last_position, last_id; /* the page's last child */
+	unsigned           n;
+	bool               more;          /* another child follows: record number n is it */
+	uint64_t           types;         /* type_loads() when its records were encoded */
+	uint64_t           acl;           /* acl_loads() when scopes were looked up; 0: never */
+	uint32_t           size;          /* of all in one block, for the account */
 	const struct acl_scope **scopes;  /* per record, more included */
 	uint32_t                *at;      /* offset of record i; at[n + more] is the end */
 	uint8_t                 *records; /* wire/record.h, without properties */
@@ -67,6 +67,8 @@ struct cache_fill {
 struct cache *cache_new(size_t max_bytes);
 void          cache_free(struct cache *c); /* no fill may be under way */
 size_t        cache_bytes(const struct cache *c);
+size_t        cache_entries(const struct cache *c);   /* that hold something */
+uint64_t      cache_evictions(const struct cache *c); /* by cache_trim, so far */
 
 /* The entry of a path in any state; NULL if there is none. Stays while it has data or fills and
  * nothing is trimmed. */

@@ -126,6 +126,7 @@ static void finish(struct fetch *f, int err)
 	bool                stale = is_stale(f);
 	struct cache_entry *entries[FETCH_MAX_PATHS];
 
+	r->stale += stale;
 	if (err == BW_OK)
 		put_all(f);
 	for (unsigned i = 0; i < f->n; i++) {

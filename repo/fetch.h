@@ -64,6 +64,7 @@ struct resources {
 	uint64_t                  types_counter, acl_counter; /* sent with each answer */
 	LIST_HEAD(, loaded_watch) watches;
 	unsigned   n_waiting;
+	uint64_t   asked, missed, stale; /* resources_figures */
 	struct buf scratch;
 };
 

@@ -162,6 +162,7 @@ void resources_expect(struct resources *r, struct ask_question *q)
 void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *questions,
                    unsigned n)
 {
+	r->asked += n;
 	for (unsigned pass = 2; n > 1 && pass <= 3; pass++)
 		for (unsigned i = 0; i < n; i++)
 			cache_prefetch(r->cache, questions[i].hash, pass);
@@ -181,6 +182,19 @@ void ask_again(struct resources *r, struct ask *ask, int err)
 		ask_fail(r, ask, err);
 	else
 		run(r, ask);
+}
+
+void resources_figures(const struct resources *r, struct resources_figures *ret)
+{
+	*ret = (struct resources_figures){
+		.bytes = cache_bytes(r->cache),
+		.max_bytes = r->settings.cache_bytes,
+		.entries = cache_entries(r->cache),
+		.hits = r->asked - r->missed,
+		.misses = r->missed,
+		.evictions = cache_evictions(r->cache),
+		.stale = r->stale,
+	};
 }
 
 unsigned resources_waiting(const struct resources *r)

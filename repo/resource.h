@@ -72,6 +72,14 @@ void resources_expect(struct resources *r, struct ask_question *question);
  * is most of what a hit costs. */
 void resources_ask(struct resources *r, struct asker *asker, const struct ask_question *questions,
                    unsigned n);
+/* How the cache is doing; the last four are counted from the start on. */
+struct resources_figures {
+	uint64_t bytes, max_bytes, entries;
+	uint64_t hits, misses; /* questions answered at once, and those that have waited */
+	uint64_t evictions;
+	uint64_t stale; /* fills that were not kept: an invalidation has met them on the way */
+};
+void     resources_figures(const struct resources *r, struct resources_figures *ret);
 unsigned resources_waiting(const struct resources *r);
 void     asker_init(struct asker *a, struct wire_chan *chan);
 /* The connection is gone: its questions are dropped. */

@@ -29,6 +29,8 @@
 #define FIELDS_ACCESS_ENTRIES         bw__wire__access_entries__descriptor
 #define FIELDS_ACCESS_ASK             bw__wire__access_ask__descriptor
 #define FIELDS_ACCESS_GRANTED         bw__wire__access_granted__descriptor
+#define FIELDS_CACHE_FIGURES          bw__wire__cache_figures__descriptor
+#define FIELDS_CACHE_STATE            bw__wire__cache_state__descriptor
 #define FIELDS_SESSION_LOAD           bw__wire__session_load__descriptor
 #define FIELDS_SESSION_CREATE         bw__wire__session_create__descriptor
 #define FIELDS_SESSION_SET            bw__wire__session_set__descriptor

@@ -91,6 +91,8 @@ union wire_any {
 	Bw__Wire__AccessEntries         access_entries;
 	Bw__Wire__AccessAsk             access_ask;
 	Bw__Wire__AccessGranted         access_granted;
+	Bw__Wire__CacheFigures          cache_figures;
+	Bw__Wire__CacheState            cache_state;
 	Bw__Wire__SessionLoad           session_load;
 	Bw__Wire__SessionCreate         session_create;
 	Bw__Wire__SessionSet            session_set;

@@ -420,3 +420,42 @@ Test(events, no_read_after_an_acknowledgement_is_older)
 	fprintf(stderr, "%u reads beside %u writes\n", reads, WRITES);
 	cr_assert_gt(reads, WRITES / 10);
 }
+
+/* ---- what the metrics say of the cache ---- */
+
+static unsigned long long metric(const char *name)
+{
+	struct http_response response;
+	char                 line[128];
+	const char          *at;
+	unsigned long long   value;
+
+	http_ask_once(node[0].port + 1, "GET", "/metrics", NULL, &response);
+	snprintf(line, sizeof(line), "\nboardwalk_repo_cache_%s ", name);
+	at = response.status == 200 ? strstr(response.body, line) : NULL;
+	cr_assert_not_null(at, "no metric %s", name);
+	value = strtoull(at + strlen(line), NULL, 10);
+	http_response_done(&response);
+	return value;
+}
+
+/* A read is a miss, the next one a hit. */
+Test(events, figures_of_the_cache)
+{
+	char               said[MAX_TEXT];
+	unsigned long long hits, misses, entries;
+
+	steps(0, "create / p n=l:1 ; commit");
+	settle(0);
+	post(0, "get", "/p", said);
+	entries = metric("entries");
+	hits = metric("hits_total");
+	misses = metric("misses_total");
+	cr_assert(entries > 0 && metric("bytes") > 0 && metric("bytes") <= metric("max_bytes"));
+	post(0, "get", "/p", said);
+	cr_assert_geq(metric("hits_total"), hits + 1);
+	post(0, "get", "/nowhere", said);
+	cr_assert_geq(metric("misses_total"), misses + 1);
+	cr_assert_geq(metric("entries"), entries + 1);
+	cr_assert_eq(metric("evictions_total"), 0);
+}

@@ -132,6 +132,20 @@ static Bw__Wire__AccessGranted sample_access_granted = {
 	.all = 1,
 	.privileges = SAMPLE_BYTES("rep:readNodes rep:readProperties"),
 };
+static Bw__Wire__CacheFigures sample_cache_figures = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__cache_figures__descriptor),
+	.zero = 0,
+};
+static Bw__Wire__CacheState sample_cache_state = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__cache_state__descriptor),
+	.bytes = 1ull << 40,
+	.max_bytes = UINT64_MAX,
+	.entries = 300,
+	.hits = 4,
+	.misses = 5,
+	.evictions = 6,
+	.stale = 7,
+};
 static Bw__Wire__SessionLoad sample_session_load = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_load__descriptor),
 	.id = SAMPLE_BYTES("0123456789abcdef0123456789abcdef"),
@@ -269,6 +283,8 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_access_entries.base,
 		&sample_access_ask.base,
 		&sample_access_granted.base,
+		&sample_cache_figures.base,
+		&sample_cache_state.base,
 		&sample_session_load.base,
 		&sample_session_create.base,
 		&sample_session_set.base,

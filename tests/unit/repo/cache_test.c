@@ -188,6 +188,7 @@ Test(cache, bound_holds_and_what_is_used_stays)
 		expect("/hot", "hot");
 	}
 	expect("/folder0/sub/node0", "");
+	cr_assert(cache_evictions(c) > 0 && cache_entries(c) > 0);
 	/* All pinned: it cannot trim, and must not loop. */
 	{
 		static struct cache_fill fills[5000];

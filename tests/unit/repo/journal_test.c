@@ -133,8 +133,9 @@ Test(journal, order_of_commits_does_not_matter)
  * them, who asked after it does not, and they are not kept. */
 Test(journal, fill_race)
 {
-	struct call early, late;
-	char        stored[64];
+	struct call              early, late;
+	struct resources_figures figures;
+	char                     stored[64];
 
 	begin();
 	/* A read of a row of content now takes 0.5 s, after its snapshot was taken. */
@@ -165,6 +166,8 @@ Test(journal, fill_race)
 	cr_assert_str_eq(stored, "early ends in 1, late in 2");
 	call_done(&early);
 	call_done(&late);
+	resources_figures(w.resources, &figures);
+	cr_assert_eq(figures.stale, 1);
 	cr_assert(shows("/n", "2"));
 	end();
 }
