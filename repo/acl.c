@@ -423,13 +423,22 @@ static bool hides_some(const struct acl *acl, const struct acl_scope *scope,
 	return (acl_evaluate(scope, who, &item) & ACL_READ) == ACL_READ_NODES;
 }
 
-bool acl_may_hide_properties(struct acl *acl, const struct principals *who)
+unsigned acl_hiding(const struct acl *acl, const struct principals *who, struct bw_str *ret,
+                    unsigned max)
 {
+	unsigned n = 0;
+
 	if (who->admin)
-		return false;
-	for (size_t i = 0; i < acl->n_buckets; i++)
-		for (const struct acl_scope *s = acl->buckets[i]; s != NULL; s = s->next)
-			if (hides_some(acl, s, who))
-				return true;
-	return false;
+		return 0;
+	for (size_t i = 0; i < acl->n_buckets; i++) {
+		for (const struct acl_scope *s = acl->buckets[i]; s != NULL && n <= max;
+		     s = s->next) {
+			if (s->path_n == 0 || !hides_some(acl, s, who))
+				continue;
+			if (n < max)
+				ret[n] = path_of(s);
+			n++;
+		}
+	}
+	return n;
 }

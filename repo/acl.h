@@ -59,8 +59,10 @@ const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path);
 bool acl_uses_own(const struct acl *acl, const struct principals *who);
 /* Whether an entry that may bear on it has a restriction. scope may be NULL. */
 bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who);
-/* Whether there may be a node of which the set sees the node and not all properties. */
-bool acl_may_hide_properties(struct acl *acl, const struct principals *who);
+/* Where there may be nodes of which the set sees the node and not all properties: at these paths and
+ * below. Borrowed until the next load. Returns how many there are; beyond max, max + 1. */
+unsigned acl_hiding(const struct acl *acl, const struct principals *who, struct bw_str *ret,
+                    unsigned max);
 /* All bits that the set has there. scope: NULL, or one that is not restricted. */
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who);
 /* All bits that the set has on an item of the scope, worked out anew: the order of evaluation is in

@@ -25,13 +25,16 @@ struct lane {
 	bool             is_ending; /* the end of the last transaction is under way */
 };
 
-/* Looks at all lists of entries: remembered per set. */
-struct hiding {
-	uint64_t who, loads;
-	bool     may_hide;
-};
+#define N_HIDING          64u
+#define MAX_HIDING_PLACES 16u
 
-#define N_HIDING 64u
+/* Where something may be hidden from a set: that takes a look at all lists of entries, and is
+ * remembered. */
+struct hiding {
+	uint64_t      who, loads;
+	unsigned      n; /* beyond MAX_HIDING_PLACES: anywhere */
+	struct bw_str places[MAX_HIDING_PLACES];
+};
 
 struct searches {
 	struct ev_loop          *loop;
@@ -343,23 +346,26 @@ const char *search_exception_names(struct job *job)
 
 /* ---- from the question on ---- */
 
-static bool may_hide(struct searches *s, const struct principals *who)
+static const struct hiding *hiding_of(struct searches *s, const struct principals *who)
 {
-	struct acl    *acl = resources_acl(s->resources);
-	struct hiding *h = &s->hiding[who->number % N_HIDING];
+	const struct acl *acl = resources_acl(s->resources);
+	struct hiding    *h = &s->hiding[who->number % N_HIDING];
 
-	if (h->who != who->number || h->loads != acl_loads(acl))
-		*h = (struct hiding){ who->number, acl_loads(acl),
-			              acl_may_hide_properties(acl, who) };
-	return h->may_hide;
+	if (h->who != who->number || h->loads != acl_loads(acl)) {
+		*h = (struct hiding){ .who = who->number, .loads = acl_loads(acl) };
+		h->n = acl_hiding(acl, who, h->places, MAX_HIDING_PLACES);
+	}
+	return h;
 }
 
 static void look(struct job *job)
 {
-	if ((query_needs_properties(&job->plan.q) || job->plan.n_facets > 0 ||
-	     job->plan.highlight) &&
-	    may_hide(job->s, job->who))
-		search_find_exceptions(job);
+	const struct hiding *h = hiding_of(job->s, job->who);
+	bool needed = query_needs_properties(&job->plan.q) || job->plan.n_facets > 0 ||
+	              job->plan.highlight;
+
+	if (needed && h->n > 0)
+		search_find_exceptions(job, h->places, h->n <= MAX_HIDING_PLACES ? h->n : 0);
 	else
 		search_scan(job);
 }

@@ -134,7 +134,8 @@ int           search_cursor_get(struct job *job, struct search_state *ret);
 
 bool search_may_see(struct job *job, struct bw_str path, struct bw_str primary_type);
 bool search_may_read(struct job *job, struct acl_item *item);
-void search_find_exceptions(struct job *job); /* then search_scan */
+/* Then search_scan. At and below these places; n 0: anywhere. */
+void search_find_exceptions(struct job *job, const struct bw_str *places, unsigned n);
 void search_scan(struct job *job);
 void search_scan_done(struct job *job); /* frees */
 

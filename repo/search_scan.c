@@ -121,13 +121,15 @@ static void after_candidates(struct job *job)
 		search_scan(job);
 }
 
-void search_find_exceptions(struct job *job)
+void search_find_exceptions(struct job *job, const struct bw_str *places, unsigned n)
 {
 	struct query_surroundings around;
 	struct query_sql          sql;
 
 	search_surroundings(job, &around);
 	around.relaxed = true;
+	around.places = places;
+	around.n_places = n;
 	query_compile(&job->plan.q, &around, &job->arena, &sql);
 	job->on_row = on_candidate;
 	job->is_enough = is_too_much;

@@ -14,6 +14,7 @@
 #include <boardwalk/edit.h>
 #include <boardwalk/event.h>
 #include <boardwalk/form.h>
+#include <boardwalk/query.h>
 #include <boardwalk/runtime.h>
 #include <boardwalk/session.h>
 #include <boardwalk/whiteboard.h>

@@ -299,6 +299,11 @@ static void put_where(struct compiler *c, const struct key *keys, unsigned n)
 		query_out(c, " AND ");
 		query_condition(c, c->q->where, false);
 	}
+	for (unsigned i = 0; i < c->s->n_places; i++) {
+		query_out(c, i == 0 ? " AND (" : " OR ");
+		query_within(c, c->s->places[i]);
+	}
+	query_out(c, c->s->n_places > 0 ? ")" : "");
 	if (c->s->after != NULL && !c->s->relaxed)
 		put_after(c, keys, n);
 }

@@ -22,7 +22,10 @@ struct query_surroundings {
 	/* As texts of arrays, both or neither: ids, and for each the hidden names, an array's text
 	 * itself or "*" for all. */
 	const char *exception_ids, *exception_names;
-	bool        relaxed; /* and without order, place, keys and facets */
+	/* Relaxed: only what is at or below one of these; none: anywhere. */
+	const struct bw_str *places;
+	unsigned             n_places;
+	bool                 relaxed; /* and without order, place, keys and facets */
 	const char
 		*node_types; /* array: q->node_type and all below it; not looked at without one */
 	/* The resource types at and below one, and how else it may be written, as arrays. */
@@ -78,6 +81,8 @@ const char *query_properties(const struct compiler *c);
 /* The stored value of a property, or what stands for one. */
 void query_value(struct compiler *c, struct bw_str name);
 void query_vector(struct compiler *c);
+/* The path itself or below. */
+void query_within(struct compiler *c, struct bw_str path);
 void query_tsquery(struct compiler *c, struct bw_str words);
 /* negative: an odd number of NOTs is above it. */
 void query_condition(struct compiler *c, const struct query_node *node, bool negative);

@@ -277,6 +277,11 @@ static void below(struct compiler *c, struct bw_str path, bool itself)
 	query_out(c, itself ? "))" : ")");
 }
 
+void query_within(struct compiler *c, struct bw_str path)
+{
+	below(c, (struct bw_str){ arena_dup(c->out->arena, path.p, path.n), path.n }, true);
+}
+
 static void place(struct compiler *c, const struct query_node *node)
 {
 	switch (node->kind) {

@@ -2,7 +2,6 @@
  *
  * Owns: nothing. Runs in: the gateway, on a request's coroutine. Fails with: what bw_res_write fails with.
  * Tests: tests/system/query_test.c. */
-#include <boardwalk/edit.h>
 #include "json.h"
 #include <stdio.h>
 

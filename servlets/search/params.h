@@ -1,7 +1,6 @@
 /* params.h - the parameters of a request as a search. */
 #pragma once
 #include <boardwalk/boardwalk.h>
-#include <boardwalk/query.h>
 
 #define PARAMS_MAX 32u /* of each kind */
 

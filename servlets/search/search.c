@@ -6,7 +6,6 @@
  *
  * It reads as the user who asks: what he may not read is neither found nor counted. The parameters are
  * params.c's; docs/query.md explains them. */
-#include <boardwalk/edit.h>
 #include "json.h"
 #include "params.h"
 #include <stdio.h>

@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct query_surroundings s = { .types = types, .node_types = "{}" };
 	struct query_place        place = { .n = 0 };
+	struct bw_str             root = BW_STR("/");
 	struct query_error        error;
 	struct arena              a;
 	struct query              q;
@@ -55,8 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		compile(&q, &s, &a, data, size);
 		s.relaxed = true;
+		s.places = &root;
+		s.n_places = 1;
 		compile(&q, &s, &a, data, size);
 		s.relaxed = false;
+		s.n_places = 0;
 		s.exception_ids = s.exception_names = "{}";
 		s.after = &place; /* all keys NULL */
 		place.n = QUERY_MAX_KEYS;

@@ -2,9 +2,7 @@
  * its credentials name. The body is a statement, or "type TYPE [PATH]". Answers with the paths of all pages
  * of ?limit=N items, a line each, with the property ?show=NAME behind; or "error POSITION REASON". */
 #include <boardwalk/boardwalk.h>
-#include <boardwalk/edit.h>
 #include <boardwalk/form.h>
-#include <boardwalk/query.h>
 #include <stdio.h>
 #include <stdlib.h>
 
