@@ -42,6 +42,15 @@ static void end(void)
 
 TestSuite(search, .init = begin, .fini = end);
 
+/* Searches that are slow on purpose are late soon. */
+static void begin_impatient(void)
+{
+	world_search_timeout_ms = 3000;
+	begin();
+}
+
+TestSuite(search_late, .init = begin_impatient, .fini = end);
+
 /* ---- content ---- */
 
 /* node: PATH [TYPE] {properties} */
@@ -354,7 +363,7 @@ static void begin_search(struct client *client, uint64_t sequence, struct call *
 }
 
 /* Three for two connections: all are refused in time, and reads pass them by. */
-Test(search, one_that_is_late_is_refused_and_holds_up_nobody)
+Test(search_late, one_that_is_late_is_refused_and_holds_up_nobody)
 {
 	struct call calls[3];
 	double      begun = ev_time();
@@ -376,7 +385,7 @@ Test(search, one_that_is_late_is_refused_and_holds_up_nobody)
 	finds(as_admin, "path=/&depth=self", "/");
 }
 
-Test(search, more_than_may_wait_are_refused_at_once)
+Test(search_late, more_than_may_wait_are_refused_at_once)
 {
 	static struct call calls[80];
 	unsigned           refused = 0;
@@ -397,7 +406,7 @@ Test(search, more_than_may_wait_are_refused_at_once)
 }
 
 /* Whoever asked is gone, at two moments: while it runs, and while it waits for a connection. */
-Test(search, the_asker_goes)
+Test(search_late, the_asker_goes)
 {
 	struct client other;
 	struct call   calls[4];
@@ -419,7 +428,7 @@ Test(search, the_asker_goes)
 }
 
 /* PostgreSQL dies below a search: it is told, and later ones find what is there. */
-Test(search, postgresql_dies)
+Test(search_late, postgresql_dies)
 {
 	struct call   call;
 	struct answer a;

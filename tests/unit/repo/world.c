@@ -11,6 +11,8 @@
 static char  apps[] = "/apps/", libs[] = "/libs/";
 static char *search_path[] = { apps, libs };
 
+unsigned world_search_timeout_ms = 60000;
+
 /* ---- repo ---- */
 
 static void on_want_entries(void *arg)
@@ -61,7 +63,7 @@ void world_begin(struct world *w, size_t cache_bytes)
 	                           &(struct searches_settings){
 					   .conninfo = conninfo,
 					   .connections = 2,
-					   .timeout_ms = 3000,
+					   .timeout_ms = world_search_timeout_ms,
 					   .search_path = search_path,
 					   .n_search_path = 2,
 				   },

@@ -52,6 +52,9 @@ struct call {
 	uint8_t         *answer; /* the payload, heap; of FAILED too */
 };
 
+/* Of a search; to be set before world_begin. Far above what any takes on a busy machine. */
+extern unsigned world_search_timeout_ms;
+
 void world_begin(struct world *w, size_t cache_bytes);
 void world_end(struct world *w);
 /* Runs the loop until the condition holds; 15 s at most. */
