@@ -196,6 +196,58 @@ Test(resolver, what_is_seen_before_a_commit_is_stored_by_it)
 	}
 }
 
+/* ---- the example ---- */
+
+/* Status and body of one request as writer, form being its body; NULL: none. */
+static int note(const char *method, const char *path, const char *form, char *body, size_t size)
+{
+	struct http_response response;
+	char                 text[1024], *basic = http_basic("writer:writes");
+	int                  n, status;
+
+	n = snprintf(text, sizeof(text),
+	             "%s /notes%s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n"
+	             "Content-Type: application/x-www-form-urlencoded\r\n\r\n%s",
+	             method, path, basic, form ? strlen(form) : 0, form ? form : "");
+	cr_assert(http_send(&http, text, (size_t)n));
+	http_read(&http, false, &response);
+	status = response.status;
+	snprintf(body, size, "%s", response.body ? response.body : "");
+	http_response_done(&response);
+	free(basic);
+	return status;
+}
+
+/* docs/bundles.md, "Changing it". */
+Test(resolver, notes_as_documented)
+{
+	static const char *const install[] = { "bundle", "install",
+		                               BOARDWALK_BUILD "/examples/notes.so", NULL };
+	char                     body[1024], *output;
+
+	cr_assert_eq(test_instance_cli(&instance, "", &output, install), 0, "%s", output);
+	free(output);
+	test_instance_password(&instance, "writer", "writes");
+	cr_assert_eq(note("POST", "", "name=milk&text=two+litres", body, sizeof(body)), 201);
+	cr_assert_eq(note("POST", "", "name=bread&text=one", body, sizeof(body)), 201);
+	cr_assert_eq(note("POST", "", "name=milk&text=x", body, sizeof(body)), 409);
+	cr_assert_eq(note("POST", "", "name=a%7Cb&text=x", body, sizeof(body)), 400);
+	cr_assert_not_null(strstr(body, "forbidden character"), "%s", body);
+	cr_assert_eq(note("POST", "", "name=x", body, sizeof(body)), 400);
+	cr_assert_eq(note("POST", "/bread", "before=milk", body, sizeof(body)), 204);
+	cr_assert_eq(note("POST", "/milk", "text=three", body, sizeof(body)), 204);
+	cr_assert_eq(note("POST", "/eggs", "text=six", body, sizeof(body)), 404);
+	cr_assert_eq(note("GET", "", NULL, body, sizeof(body)), 200);
+	cr_assert_str_eq(body, "bread\tone\nmilk\tthree\n");
+	cr_assert_eq(note("GET", "/milk", NULL, body, sizeof(body)), 200);
+	cr_assert_str_eq(body, "three\n");
+	cr_assert_eq(note("DELETE", "/milk", NULL, body, sizeof(body)), 204);
+	cr_assert_eq(note("DELETE", "/milk", NULL, body, sizeof(body)), 404);
+	cr_assert_eq(note("DELETE", "", NULL, body, sizeof(body)), 400);
+	cr_assert_eq(note("GET", "", NULL, body, sizeof(body)), 200);
+	cr_assert_str_eq(body, "bread\tone\n");
+}
+
 /* ---- the end of a request ---- */
 
 /* H21: the handle is closed, what was pending is lost, and a commit that comes too late says so. */
