@@ -55,6 +55,7 @@ static void add_conn(struct commits *c)
 	conn->pg = pg_new(c->loop, c->conninfo, statements, COMMIT_N_STATEMENTS, NULL,
 	                  c->timeout_ms, 8, &ops, conn);
 	pg_limit_idle(conn->pg, c->timeout_ms);
+	pg_go_by_index(conn->pg);
 	pg_require_schema(conn->pg);
 }
 

@@ -29,13 +29,15 @@ static bool send_set_up(struct pg *pg)
 	static const char limits[] =
 		"SELECT set_config('statement_timeout', $1, false),"
 		"  set_config('idle_in_transaction_session_timeout', $2, false),"
-		"  set_config('jit', 'off', false)";
+		"  set_config('jit', 'off', false), set_config('enable_seqscan', $3, false),"
+		"  set_config('plan_cache_mode', $4, false)";
 	char              timeout[16], idle[16];
-	const char *const params[2] = { timeout, idle };
+	const char *const params[4] = { timeout, idle, pg->by_index ? "off" : "on",
+		                        pg->by_index ? "force_generic_plan" : "auto" };
 
 	snprintf(timeout, sizeof(timeout), "%u", pg->timeout_ms);
 	snprintf(idle, sizeof(idle), "%u", pg->idle_ms);
-	if (!PQsendQueryParams(pg->conn, limits, 2, NULL, params, NULL, NULL, 0))
+	if (!PQsendQueryParams(pg->conn, limits, 4, NULL, params, NULL, NULL, 0))
 		return false;
 	pg_push(pg, ENTRY_SETUP, 0);
 	if (pg->requires_schema && !send_schema_version(pg))

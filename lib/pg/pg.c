@@ -152,6 +152,11 @@ void pg_limit_idle(struct pg *pg, unsigned ms)
 	pg->idle_ms = ms;
 }
 
+void pg_go_by_index(struct pg *pg)
+{
+	pg->by_index = true;
+}
+
 void pg_free(struct pg *pg)
 {
 	if (pg == NULL)

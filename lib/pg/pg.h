@@ -43,14 +43,18 @@ struct pg *pg_new(struct ev_loop *loop, const char *conninfo, const struct pg_st
 /* Right after pg_new: a transaction that nobody goes on with for so long is ended by the server, and
  * the connection with it. */
 void pg_limit_idle(struct pg *pg, unsigned ms);
+/* Right after pg_new: no table is read from end to end where an index would do, and plans are made once.
+ * They are kept as long as the connection, and one that was made while a table was small would read it
+ * whole for ever; the server would also make them anew, each time, for most statements of functions. */
+void pg_go_by_index(struct pg *pg);
 /* Right after pg_new: the connection is up only where the newest applied migration is SCHEMA_VERSION.
  * While it is older (or PostgreSQL is away) it is asked again with each new connection, and the wait
  * is logged; a newer one is fatal: this program must not touch it. */
 void pg_require_schema(struct pg *pg);
 /* Queries in flight end with BW_EGONE. Not from a callback of this pg. NULL is fine. */
-void     pg_free(struct pg *pg);
-void    *pg_owner(const struct pg *pg);
-bool     pg_is_up(const struct pg *pg);
+void  pg_free(struct pg *pg);
+void *pg_owner(const struct pg *pg);
+bool  pg_is_up(const struct pg *pg);
 /* How often it has come up: the number of the present connection, or of the last one; 0: none. */
 unsigned pg_connection(const struct pg *pg);
 unsigned pg_in_flight(const struct pg *pg);

@@ -49,7 +49,7 @@ struct pg {
 	size_t                     n_statements;
 	const char *const         *listen;
 	unsigned                   timeout_ms, idle_ms, max_queue;
-	bool                       requires_schema;
+	bool                       requires_schema, by_index;
 	const struct pg_ops       *ops;
 	void                      *owner;
 
