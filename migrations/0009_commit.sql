@@ -41,6 +41,20 @@ CREATE TYPE repo.change_fact AS (
 	names       text[]
 );
 
+-- As in 0006, but its plan is kept: that of a function in SQL is made anew with each statement that
+-- calls it.
+CREATE OR REPLACE FUNCTION repo.journal_write(kind text, path text, properties text[] DEFAULT '{}',
+	from_path text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO repo.journal (kind, path, properties, from_path, principal, node, of_file)
+		VALUES (kind, path, properties, from_path,
+			nullif(current_setting('boardwalk.principal', true), ''),
+			nullif(current_setting('boardwalk.node', true), ''),
+			right(path, 12) = '/jcr:content' AND EXISTS (SELECT FROM repo.tree t
+				WHERE t.path = left(journal_write.path, -12) AND t.primary_type = 'nt:file'));
+END $$;
+
 CREATE FUNCTION repo.path_above(path text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT coalesce(nullif(left(path, -strpos(reverse(path), '/')), ''), '/');
 $$;
@@ -86,22 +100,25 @@ $$;
 -- elsewhere by one of the changes, is locked when its turn comes.
 CREATE FUNCTION repo.commit_lock(changes jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+	several CONSTANT boolean := jsonb_array_length(changes) > 1;
+	kinds   CONSTANT text[] := CASE WHEN several
+		THEN ARRAY (SELECT DISTINCT c ->> 'kind' FROM jsonb_array_elements(changes) c)
+		ELSE ARRAY[changes -> 0 ->> 'kind'] END;
 	-- Something with children, or with children from this commit, or that comes by it.
-	subtree CONSTANT boolean := EXISTS (SELECT FROM jsonb_array_elements(changes) c
+	subtree CONSTANT boolean := kinds && '{remove,move}' AND (EXISTS (SELECT FROM jsonb_array_elements(changes) c
 			LEFT JOIN repo.tree t ON t.path = c ->> 'path' LEFT JOIN repo.tree k ON k.parent = t.id
 			WHERE c ->> 'kind' IN ('remove', 'move') AND (t.id IS NULL OR k.id IS NOT NULL))
 		OR EXISTS (SELECT FROM jsonb_array_elements(changes) c JOIN jsonb_array_elements(changes) d
 			ON repo.path_above(repo.change_target(d)) = c ->> 'path'
-			WHERE c ->> 'kind' IN ('remove', 'move'));
+			WHERE c ->> 'kind' IN ('remove', 'move')));
 	row record;
 BEGIN
-	IF EXISTS (SELECT FROM jsonb_array_elements(changes) c WHERE c ->> 'kind'
-			NOT IN ('order', 'set', 'unset')) THEN
+	IF NOT kinds <@ '{order,set,unset}' THEN
 		PERFORM repo.structure_lock(subtree);
 	END IF;
 	PERFORM set_config('boardwalk.exclusive', subtree::text, true);
-	IF jsonb_array_length(changes) = 1 THEN
-		RETURN;
+	IF NOT several THEN
+		RETURN; -- its function locks what it needs
 	END IF;
 	FOR row IN SELECT t.path, max(w.strength) AS strength
 			FROM (SELECT c ->> 'path' AS path, repo.change_strength(c) AS strength
@@ -131,20 +148,29 @@ CREATE FUNCTION repo.subtree_measure(wanted text, target text, OUT nodes bigint,
 	WHERE t.path = wanted OR (t.path > wanted || '/' AND t.path < wanted || '0');
 $$;
 
--- Raises if a subtree may not move to this path, or is too large to be removed, or needs a lock that
--- the transaction does not have: children have come since it was taken.
-CREATE FUNCTION repo.subtree_check(wanted text, target text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	m record;
+CREATE FUNCTION repo.copy_max() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 10000::bigint';
+
+-- Raises if a subtree is too large, or does not fit at this path.
+CREATE FUNCTION repo.subtree_fits(wanted text, target text, most bigint, OUT m record)
+LANGUAGE plpgsql AS $$
 BEGIN
 	SELECT * INTO m FROM repo.subtree_measure(wanted, target);
-	IF m.nodes > repo.subtree_max() THEN
-		RAISE EXCEPTION 'more than % nodes at once: "%"', repo.subtree_max(), wanted
+	IF m.nodes > most THEN
+		RAISE EXCEPTION 'more than % nodes at once: "%"', most, wanted
 			USING ERRCODE = 'program_limit_exceeded';
 	ELSIF m.octets > 2048 OR m.levels > 64 THEN
 		RAISE EXCEPTION 'path of more than 2048 octets or 64 levels below "%"', target
 			USING ERRCODE = 'invalid_name';
-	ELSIF m.nodes > 1 AND current_setting('boardwalk.exclusive', true) = 'false' THEN
+	END IF;
+END $$;
+
+-- The same for one that is moved or removed. Raises also if that needs a lock that the transaction does
+-- not have: children have come since it was taken.
+CREATE FUNCTION repo.subtree_check(wanted text, target text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	m record := repo.subtree_fits(wanted, target, repo.subtree_max());
+BEGIN
+	IF m.nodes > 1 AND current_setting('boardwalk.exclusive', true) = 'false' THEN
 		RAISE EXCEPTION 'children have come meanwhile: "%"', wanted
 			USING ERRCODE = 'serialization_failure';
 	ELSIF m.lists > 0 THEN
@@ -208,10 +234,6 @@ BEGIN
 			ORDER BY t.path)
 		INTO ids, made FROM repo.tree t
 		WHERE t.path = source OR (t.path > source || '/' AND t.path < source || '0');
-	IF cardinality(ids) > 10000 THEN
-		RAISE EXCEPTION 'more than 10000 nodes in one copy: "%"', source
-			USING ERRCODE = 'program_limit_exceeded';
-	END IF;
 	INSERT INTO repo.tree (id, parent, name, path, position, primary_type, mixins, resource_type, super_type)
 		OVERRIDING SYSTEM VALUE
 		SELECT m.copy, coalesce(u.copy, new_parent),
@@ -351,6 +373,11 @@ DECLARE
 	given  CONSTANT jsonb := c -> 'properties';
 BEGIN
 	f.node := repo.node_create(wanted, c ->> 'name', extra, given);
+	IF f.node IS NOT NULL AND c ->> 'name' IS NOT NULL THEN
+		f.node_type := c ->> 'name';
+		f.outcome := 'done';
+		RETURN;
+	END IF;
 	SELECT t.primary_type, coalesce(f.node, t.id), CASE
 			WHEN f.node IS NOT NULL THEN 'done'
 			WHEN repo.node_is(t.id, coalesce(c ->> 'name',
@@ -400,6 +427,7 @@ BEGIN
 	f.outcome := CASE WHEN EXISTS (SELECT FROM repo.tree t WHERE t.path = c ->> 'name') THEN 'exists' END;
 	IF f.outcome IS NULL THEN
 		PERFORM repo.target_check(c ->> 'path', c ->> 'name', f.parent);
+		PERFORM repo.subtree_fits(c ->> 'path', c ->> 'name', repo.copy_max());
 		f.outcome := 'done';
 	END IF;
 END $$;
@@ -499,14 +527,45 @@ BEGIN
 	RETURN f;
 END $$;
 
+-- The same; what the rules of the content refuse is an outcome and no error. Each call is a transaction
+-- within the transaction.
+CREATE FUNCTION repo.change_try(c jsonb, f repo.change_fact) RETURNS repo.change_fact
+LANGUAGE plpgsql AS $$
+DECLARE
+	broken text;
+BEGIN
+	RETURN repo.change_do(c, f);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR invalid_name
+		OR program_limit_exceeded OR no_data_found OR feature_not_supported THEN
+	GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+	IF broken = 'tree_path_key' THEN
+		RAISE EXCEPTION 'somebody else has made it meanwhile' USING ERRCODE = 'serialization_failure';
+	END IF;
+	f.outcome := CASE WHEN SQLSTATE LIKE '54%' THEN 'too_big' ELSE 'refused' END;
+	f.detail := SQLERRM;
+	RETURN f;
+END $$;
+
 -- ---- a commit ----
 
+-- Who it is for. A connection remembers the name of the last one: an id is never another's.
+CREATE FUNCTION repo.commit_speaker(who bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_setting('boardwalk.speaker_id', true) IS DISTINCT FROM who::text THEN
+		PERFORM set_config('boardwalk.speaker', coalesce((SELECT p.name FROM auth.principal_public p
+			WHERE p.id = who), ''), false), set_config('boardwalk.speaker_id', who::text, false);
+	END IF;
+	PERFORM set_config('boardwalk.principal', current_setting('boardwalk.speaker'), true);
+END $$;
+
+-- Careful: what the rules of the content refuse is an outcome too, so that whoever made the changes
+-- before it is judged first. It costs much, so it is for the second attempt, after an error.
 -- The outcomes that end it: gone (no node at path), no_parent (none for the addition), conflict (not as
 -- it was read), exists (something else is where an addition goes), no_sibling, refused (a rule of the
 -- content, in detail), too_big (a limit, in detail). The others: done, same, spread (done, and all
 -- siblings have new positions), and behind a copy its nodes: copied (node: the copy; node_type, detail,
 -- names: of the original, detail its path).
-CREATE FUNCTION repo.commit_apply(changes jsonb, who bigint, node text) RETURNS SETOF repo.change_fact
+CREATE FUNCTION repo.commit_apply(changes jsonb, who bigint, node text, careful boolean DEFAULT true) RETURNS SETOF repo.change_fact
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	touched bigint[] := '{}';
@@ -514,44 +573,35 @@ DECLARE
 	copied  repo.change_fact;
 	c       jsonb;
 	i       integer := 0;
-	broken  text;
 BEGIN
-	PERFORM set_config('boardwalk.principal', coalesce((SELECT p.name FROM auth.principal_public p
-			WHERE p.id = who), ''), true), set_config('boardwalk.node', node, true);
+	PERFORM repo.commit_speaker(who), set_config('boardwalk.node', node, true);
 	PERFORM repo.commit_lock(changes);
 	f.n := 0;
 	f.node := (SELECT g.acl FROM repo.generation g);
 	RETURN NEXT f;
-	BEGIN
-		FOR c IN SELECT jsonb_array_elements(changes) LOOP
-			i := i + 1;
-			f := repo.change_look(i, c);
-			IF f.outcome IS NULL THEN
-				f := repo.change_do(c, f);
-			END IF;
-			RETURN NEXT f;
-			EXIT WHEN f.outcome NOT IN ('done', 'same', 'spread');
-			CONTINUE WHEN f.outcome = 'same';
-			IF c ->> 'kind' = 'copy' THEN
-				FOR copied IN SELECT i, 'copied', s.copy, s.node_type, NULL, NULL, NULL, NULL,
-						s.original, s.names
-						FROM repo.subtree_copy(c ->> 'path', c ->> 'name', f.parent) s LOOP
-					touched := touched || copied.node;
-					RETURN NEXT copied;
-				END LOOP;
-			END IF;
-			touched := touched || f.node || f.parent || f.above;
-		END LOOP;
-	EXCEPTION WHEN data_exception OR integrity_constraint_violation OR invalid_name
-			OR program_limit_exceeded OR no_data_found OR feature_not_supported THEN
-		GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-		IF broken = 'tree_path_key' THEN
-			RAISE EXCEPTION 'somebody else has made it meanwhile' USING ERRCODE = 'serialization_failure';
+	FOR c IN SELECT jsonb_array_elements(changes) LOOP
+		i := i + 1;
+		f := repo.change_look(i, c);
+		IF f.outcome IS NULL THEN
+			f := CASE WHEN careful THEN repo.change_try(c, f) ELSE repo.change_do(c, f) END;
 		END IF;
-		f.outcome := CASE WHEN SQLSTATE LIKE '54%' THEN 'too_big' ELSE 'refused' END;
-		f.detail := SQLERRM;
 		RETURN NEXT f;
-	END;
+		EXIT WHEN f.outcome NOT IN ('done', 'same', 'spread');
+		CONTINUE WHEN f.outcome = 'same' OR c ->> 'kind' = 'order';
+		IF c ->> 'kind' = 'copy' THEN
+			FOR copied IN SELECT i, 'copied', s.copy, s.node_type, NULL, NULL, NULL, NULL,
+					s.original, s.names
+					FROM repo.subtree_copy(c ->> 'path', c ->> 'name', f.parent) s LOOP
+				touched := touched || copied.node;
+				RETURN NEXT copied;
+			END LOOP;
+			CONTINUE;
+		END IF;
+		touched := touched || f.node;
+		IF c ->> 'kind' IN ('remove', 'move') THEN
+			touched := touched || f.above; -- something may be missing there now
+		END IF;
+	END LOOP;
 	PERFORM set_config('boardwalk.touched', array_remove(touched, NULL)::text, true);
 END $$;
 
@@ -570,5 +620,5 @@ BEGIN
 END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA repo FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION repo.commit_apply(jsonb, bigint, text), repo.commit_finish(bigint[], jsonb)
+GRANT EXECUTE ON FUNCTION repo.commit_apply(jsonb, bigint, text, boolean), repo.commit_finish(bigint[], jsonb)
 	TO boardwalk_repo;

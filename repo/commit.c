@@ -244,8 +244,12 @@ static void again(struct commit *c, int err)
 static void on_refused(struct commit *c, int err, const struct pg_failure *why)
 {
 	bool may_help = commit_failure(err, why, &err);
+	bool is_content = err == BW_ECONTENT || err == BW_ECONTENTSIZE;
 
 	roll_back(c);
+	/* A rule was broken by a change, but perhaps one before it is not even permitted. */
+	if (is_content && c->state == COMMIT_APPLYING && !c->careful)
+		c->careful = may_help = true;
 	if (may_help) {
 		again(c, err);
 		return;
@@ -253,7 +257,7 @@ static void on_refused(struct commit *c, int err, const struct pg_failure *why)
 	if (err == BW_EIO || err == BW_ETIME)
 		log_warning(c->q.request, "a commit of %u changes failed: %s (%s)", c->list.n,
 		            why->text, why->state);
-	commit_end(c, err, err == BW_ECONTENT || err == BW_ECONTENTSIZE ? why->text : NULL);
+	commit_end(c, err, is_content ? why->text : NULL);
 }
 
 /* The connection is lost, whatever it was doing. */
@@ -329,7 +333,8 @@ void commit_start(struct commit *c)
 	char                  user[24];
 	const struct pg_param params[] = { { (char *)buf_data(&c->json) },
 		                           { user },
-		                           { c->owner->node } };
+		                           { c->owner->node },
+		                           { c->careful ? "true" : "false" } };
 	const struct pg_step  steps[] = {
 		 { COMMIT_BEGIN, NULL },
 		 { c->has_uploads ? COMMIT_APPLY_BLOBS : COMMIT_APPLY, params },

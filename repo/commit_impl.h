@@ -7,7 +7,7 @@
 #include <base/buf.h>
 #include <pg/pg.h>
 
-#define COMMIT_MAX_CONNS    16u
+#define COMMIT_MAX_CONNS    32u
 #define COMMIT_MAX_QUEUE    1024u
 #define COMMIT_MAX_ATTEMPTS 8u
 #define COMMIT_TEXT         400u
@@ -54,8 +54,9 @@ struct commit {
 	uint64_t             types;      /* of the super types, the same; 0: none */
 	uint32_t             changed;
 	bool                 has_uploads; /* a value is one */
-	bool                 spread; /* siblings have new positions */
-	struct buf           json;   /* the list without what is relaxed, with a NUL */
+	bool                 spread;      /* siblings have new positions */
+	bool                 careful;     /* refusals of the content are to be outcomes */
+	struct buf           json;        /* the list without what is relaxed, with a NUL */
 	/* Of a judgement: what a copy is not to have. */
 	struct buf unseen, hidden;
 	int        err;

@@ -3,8 +3,8 @@
  *
  * Text is looked at here, since PostgreSQL would refuse the statement and not say which change it was:
  * it is UTF-8 without a NUL, a Long is a number, a Boolean true or false. All other rules are SQL's.
- * Owns: nothing. Runs in: repo's loop. Fails with: BW_ECONTENT. Tests:
- * tests/unit/repo/commit_text_test.c. */
+ * Owns: nothing. Runs in: repo's loop. Fails with: BW_ECONTENT. Tests: tests/conformance/commit,
+ * tests/unit/repo/commit_test.c. */
 #include "commit_impl.h"
 #include "encode.h"
 #include <base/json.h>
