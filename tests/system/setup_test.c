@@ -576,6 +576,9 @@ Test(setup, repoinit_does_all_or_nothing_and_says_where_it_failed)
 		  ":3:17: 'nodetypes' is not supported" },
 		{ "create path /content/dam/x\ncreate path (nt:file) /content/dam/y\n",
 		  ":2:1: \"/content/dam/y\" (nt:file): child \"jcr:content\" is missing" },
+		{ "create path /content/dam/x\nset principal ACL for servlettest\n deny jcr:read "
+		  "on /content\nend\n",
+		  ":3:2: a list of a service user's own only allows" },
 	};
 	const char          *repoinit[] = { "repoinit", "-", NULL };
 	struct test_instance i;
