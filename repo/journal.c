@@ -12,7 +12,7 @@
  * stopped, nothing is answered until one has ended: others may be writing.
  * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is
  * newer than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c,
- * tests/system/coherence_test.c. */
+ * tests/system/events_test.c. */
 #include "journal.h"
 #include "entries.h"
 #include <base/clock.h>

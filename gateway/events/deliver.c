@@ -8,7 +8,7 @@
  * There is no request; a struct bw_req stands for one, so that all that waits for something works here,
  * too. It has no transport, and ends after a minute: calls that wait answer BW_ETIME from then on.
  * Owns: deliveries. Runs in: the worker's thread, on_change on a fiber. Fails with: nothing; logs what
- * listeners return. Tests: tests/unit/gateway/events_test.c, tests/conformance/events. */
+ * listeners return. Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "bundle/crash_limits.h"
 #include "events_impl.h"
 #include "fiber.h"

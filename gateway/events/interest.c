@@ -2,7 +2,7 @@
  * ResourceChangeListener).
  *
  * Owns: a listener's patterns and hints. Runs in: the worker's thread. Fails with: a reason, for the
- * registration's record. Tests: tests/unit/gateway/events_test.c, tests/conformance/events. */
+ * registration's record. Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "events_impl.h"
 #include "whiteboard/registry.h"
 #include <base/fatal.h>

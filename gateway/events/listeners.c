@@ -6,7 +6,7 @@
  *
  * Owns: the listeners (a reference to their service, and the factory's object). Runs in: the worker's
  * thread, on any stack; never waits. Fails with: nothing; a registration that makes no sense is logged.
- * Tests: tests/unit/gateway/events_test.c, tests/conformance/events. */
+ * Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "bundle/bundles.h"
 #include "bundle/crash_limits.h"
 #include "bundle/mark.h"

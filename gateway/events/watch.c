@@ -7,7 +7,7 @@
  * The same RESYNC comes when the worker has just started: what a listener's predecessor has made of earlier
  * events may be out of date. Nobody listens: nothing is said, nothing is asked.
  * Owns: the question, the octets of an answer until they are delivered. Runs in: the worker's thread.
- * Fails with: nothing. Tests: tests/unit/gateway/events_test.c, tests/system/coherence_test.c. */
+ * Fails with: nothing. Tests: tests/system/events_test.c. */
 #include "events_impl.h"
 #include "http/loop.h"
 #include "peers/ask_impl.h"

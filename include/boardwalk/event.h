@@ -12,7 +12,7 @@
  *
  * It is told what this node's servlets change. Registered as BW_EXTERNAL_CHANGE_LISTENER, too or alone, it
  * is also told what other nodes and the operator's tools change. A registration that makes no sense is
- * recorded as failed (GET /status.json of the console) and logged. */
+ * recorded as failed, with the reason (boardwalk ctl whiteboard), and logged. */
 #pragma once
 #include <boardwalk/service.h>
 
