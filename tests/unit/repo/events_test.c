@@ -196,13 +196,14 @@ Test(events, order_of_commits)
 }
 
 /* Two transactions are held open, one of them in another database: none of the thousand later commits
- * waits for them, and what they bring comes when they commit. */
+ * waits for them, neither its event nor the cache, and what they bring comes when they commit. */
 Test(events, held_commits_delay_nobody)
 {
 	PGconn     *here, *elsewhere, *writer;
 	struct call call;
 	static char text[MAX_TEXT];
 	uint64_t    began, waited = 0, slowest = 0;
+	char       *held;
 	unsigned    n = 0;
 
 	begin();
@@ -213,10 +214,13 @@ Test(events, held_commits_delay_nobody)
 	in(elsewhere, "BEGIN; SELECT pg_current_xact_id()");
 	in(here, "SELECT repo.node_create('/a/held', 'nt:unstructured')");
 	told(&c);
+	held = client_property(&c, as_admin, "/a/held", "p"); /* into the cache */
+	cr_assert_str_eq(held, "?");
+	free(held);
 	in(here, "BEGIN; SELECT repo.property_set('/a/held', 'p', '{\"l\":1}')");
 	began = clock_mono_us();
 	for (unsigned i = 0; i < 1000; i++) {
-		char sql[128];
+		char sql[128], *value;
 
 		snprintf(sql, sizeof(sql), "SELECT repo.property_set('/a', 'p', '{\"l\":%u}')", i);
 		in(writer, sql);
@@ -233,6 +237,10 @@ Test(events, held_commits_delay_nobody)
 			cr_assert_null(strstr(text, "RESYNC"), "%s", text);
 		}
 		waited = clock_mono_us() - waited;
+		snprintf(sql, sizeof(sql), "%u", i); /* what is told the cache has heard of */
+		value = client_property(&c, as_admin, "/a", "p");
+		cr_assert_str_eq(value, sql);
+		free(value);
 		slowest = waited > slowest ? waited : slowest;
 	}
 	cr_assert_eq(n, 1000);
@@ -242,6 +250,9 @@ Test(events, held_commits_delay_nobody)
 	in(here, "COMMIT");
 	in(elsewhere, "COMMIT");
 	cr_assert_str_eq(told(&c), "CHANGED /a/held(p) ext;");
+	held = client_property(&c, as_admin, "/a/held", "p");
+	cr_assert_str_eq(held, "1");
+	free(held);
 	PQfinish(here);
 	PQfinish(elsewhere);
 	PQfinish(writer);
