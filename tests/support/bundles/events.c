@@ -145,12 +145,14 @@ static void split(char *text, const char *by, const char **list, size_t *n)
 
 static void tell_failure(void *arg, struct bw_str json)
 {
-	const char *failed = strstr(json.p, "\"failedResourceChangeListeners\":");
+	char       *text = strndup(json.p, json.n);
+	const char *failed = strstr(text, "\"failedResourceChangeListeners\":");
 	const char *reason = failed != NULL ? strstr(failed, "\"failure\":\"") : NULL;
 	const char *end = reason != NULL ? strchr(reason + 11, '"') : NULL;
 
 	if (end != NULL)
 		snprintf(arg, 256, "failed: %.*s", (int)(end - reason - 11), reason + 11);
+	free(text);
 }
 
 static int answer(struct bw_req *req, const char *text)
