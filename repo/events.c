@@ -1,10 +1,10 @@
 /* events.c - from journal rows to events in the queues of those who want them.
  *
- * The rows of a commit become one event a path (Apache Sling: added is stronger than changed, removed
- * stronger than both), in the order of paths. What was removed and added again has changed, and so may
- * have everything below it.
- * Owns: patterns and queues. Runs in: repo's loop. Fails with: nothing; a queue that is full becomes a
- * RESYNC. Logs that, once per overflow. Tests: tests/unit/repo/events_test.c,
+ * The rows of a commit become one event a path (Apache Sling: added is stronger than changed,
+ * removed stronger than both), in the order of paths. What was removed and added again has changed,
+ * and so may have everything below it.
+ * Owns: patterns and queues. Runs in: repo's loop. Fails with: nothing; a queue that is full
+ * becomes a RESYNC. Logs that, once per overflow. Tests: tests/unit/repo/events_test.c,
  * tests/conformance/events. */
 #include "events.h"
 #include <base/fatal.h>
@@ -264,8 +264,8 @@ static unsigned split_names(struct bw_str joined, struct bw_str *names, unsigned
 	return n;
 }
 
-/* The names that all parts of a path name together, once each; none if one of them names none, or they
- * are too many. */
+/* The names that all parts of a path name together, once each; none if one of them names none, or
+ * they are too many. */
 static void put_names(struct buf *out, size_t at, const struct part *parts, size_t n_parts)
 {
 	struct bw_str names[EVENT_MAX_NAMES];

@@ -1,10 +1,10 @@
 /* events.h - tells gateway workers what has changed, as far as they want to know it.
  *
- *    journal rows --merged per commit--> events --each worker's patterns--> its queue --EVENT_WATCH-->
+ *    journal rows --merged per commit--> events --a worker's patterns--> its queue --> the worker
  *
- * A queue is bounded: who does not ask for too long gets one RESYNC in place of what it held. Nobody's
- * right to read is looked at: events are for code that runs in the gateway (docs/bundles.md), and hold
- * paths, names of properties and of users, but no values. */
+ * A queue is bounded: who does not ask for too long gets one RESYNC in place of what it held.
+ * Nobody's right to read is looked at: events are for code that runs in the gateway
+ * (docs/bundles.md), and hold paths, names of properties and of users, but no values. */
 #pragma once
 #include <sys/queue.h>
 #include <wire/chan.h>

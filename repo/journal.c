@@ -4,12 +4,12 @@
  * before: exactly those whose transactions have ended in between, in whatever order they drew their
  * numbers. Whoever comes up anew, was away for long, or has too much to read forgets everything.
  *
- * After a crash of the server transaction ids may be given out twice, and then a snapshot from before
- * is worth nothing. A connection that has stood since says that there was none: a snapshot counts as
- * long as one of its witnesses stands, the connections that were up when it was taken, and the next
- * reading goes over one of those. So the journal is followed while only the connection that listens is
- * lost, over that for reads (docs/decisions/0014-journal.md). If a reading takes long, or we were
- * stopped, nothing is answered until one has ended: others may be writing.
+ * After a crash of the server transaction ids may be given out twice, and then a snapshot from
+ * before is worth nothing. A connection that has stood since says that there was none: a snapshot
+ * counts as long as one of its witnesses stands, the connections that were up when it was taken,
+ * and the next reading goes over one of those. So the journal is followed while only the connection
+ * that listens is lost, over that for reads (docs/decisions/0014-journal.md). If a reading takes
+ * long, or we were stopped, nothing is answered until one has ended: others may be writing.
  * Owns: the connection that listens. Runs in: repo's loop. Fails with: fatal, if the schema is
  * newer than this program. Logs what it waits for. Tests: tests/unit/repo/journal_test.c,
  * tests/system/events_test.c. */

@@ -18,15 +18,15 @@ struct journal_settings {
 	size_t       n_search_path;
 };
 
-/* Listens, polls and loads for r, from now on, and tells events. settings: its strings are copied. A
- * schema newer than this program ends the process. */
+/* Listens, polls and loads for r, from now on, and tells events. settings: its strings are copied.
+ * A schema newer than this program ends the process. */
 struct journal *journal_new(struct ev_loop *loop, const struct journal_settings *settings,
                             struct resources *r, struct events *events);
 void            journal_free(struct journal *j);
 /* Entries newer than those in memory have been seen: loads them. */
 void journal_want_entries(struct journal *j);
-/* Super types have been written here: loads them. They are there when journal_types_loaded has come to
- * the number that is returned. */
+/* Super types have been written here: loads them. They are there when journal_types_loaded has come
+ * to the number that is returned. */
 uint64_t journal_want_types(struct journal *j);
 uint64_t journal_types_loaded(const struct journal *j);
 /* Something was committed here: has all nodes read it, at once, but at most every 10 ms. */

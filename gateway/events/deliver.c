@@ -1,14 +1,15 @@
-/* deliver.c - calls the listeners with the events of one answer, each on a fiber of its own, so that one
- * that waits holds up the next answer and nobody in this one.
+/* deliver.c - calls the listeners with the events of one answer, each on a fiber of its own, so
+ * that one that waits holds up the next answer and nobody in this one.
  *
  *    deliver --a listener--> fiber: its events of a commit -> on_change, of the next commit ...
  *            --another one-> fiber: ...                                          |
  *    done  <---------------------------------------------- the last one has ended '
  *
- * There is no request; a struct bw_req stands for one, so that all that waits for something works here,
- * too. It has no transport, and ends after a minute: calls that wait answer BW_ETIME from then on.
- * Owns: deliveries. Runs in: the worker's thread, on_change on a fiber. Fails with: nothing; logs what
- * listeners return. Tests: tests/system/events_test.c, tests/conformance/events. */
+ * There is no request; a struct bw_req stands for one, so that all that waits for something works
+ * here, too. It has no transport, and ends after a minute: calls that wait answer BW_ETIME from
+ * then on.
+ * Owns: deliveries. Runs in: the worker's thread, on_change on a fiber. Fails with: nothing; logs
+ * what listeners return. Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "bundle/crash_limits.h"
 #include "events_impl.h"
 #include "fiber.h"

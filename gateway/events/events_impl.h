@@ -43,8 +43,8 @@ bool interest_wants(const struct change_listener *l, const struct event *e);
 
 /* ---- deliver.c ---- */
 
-/* Tells all listeners the events in the n octets, which stay until done() runs, later; false: nobody
- * listens, and it does not run. One delivery at a time. */
+/* Tells all listeners the events in the n octets, which stay until done() runs, later; false:
+ * nobody listens, and it does not run. One delivery at a time. */
 bool deliver(const uint8_t *events, size_t n, void (*done)(void));
 bool deliver_is_under_way(void);
 /* The worker ends: whoever waits is told BW_EGONE. */

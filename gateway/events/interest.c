@@ -1,8 +1,8 @@
-/* interest.c - which changes a listener wants, from the properties of its registration (Apache Sling,
- * ResourceChangeListener).
+/* interest.c - which changes a listener wants, from the properties of its registration (Apache
+ * Sling, ResourceChangeListener).
  *
- * Owns: a listener's patterns and hints. Runs in: the worker's thread. Fails with: a reason, for the
- * registration's record. Tests: tests/system/events_test.c, tests/conformance/events. */
+ * Owns: a listener's patterns and hints. Runs in: the worker's thread. Fails with: a reason, for
+ * the registration's record. Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "events_impl.h"
 #include "whiteboard/registry.h"
 #include <base/fatal.h>

@@ -1,12 +1,12 @@
 /* listeners.c - follows the registry and keeps the listeners of resource changes.
  *
- *    registered     properties read -> make -> told from here on, or failed: recorded with the reason
+ *    registered     properties read -> make -> told from here on; or failed, which is recorded
  *    modified       properties read anew; the object stays
  *    unregistering  off the list; the object is given back when its last call has returned
  *
- * Owns: the listeners (a reference to their service, and the factory's object). Runs in: the worker's
- * thread, on any stack; never waits. Fails with: nothing; a registration that makes no sense is logged.
- * Tests: tests/system/events_test.c, tests/conformance/events. */
+ * Owns: the listeners (a reference to their service, and the factory's object). Runs in: the
+ * worker's thread, on any stack; never waits. Fails with: nothing; a registration that makes no
+ * sense is logged. Tests: tests/system/events_test.c, tests/conformance/events. */
 #include "bundle/bundles.h"
 #include "bundle/crash_limits.h"
 #include "bundle/mark.h"

@@ -2,12 +2,12 @@
  *
  *    nobody listens --a listener--> SUBSCRIBE --> WATCH --EVENTS--> deliver --done--> WATCH ...
  *                                       ^            | repo is away
- *                                       `- 50 ms ----'   then SUBSCRIBE, and one RESYNC to everybody
+ *                                       `- 50 ms ----'   then SUBSCRIBE, and one RESYNC to all
  *
- * The same RESYNC comes when the worker has just started: what a listener's predecessor has made of earlier
- * events may be out of date. Nobody listens: nothing is said, nothing is asked.
- * Owns: the question, the octets of an answer until they are delivered. Runs in: the worker's thread.
- * Fails with: nothing. Tests: tests/system/events_test.c. */
+ * The same RESYNC comes when the worker has just started: what a listener's predecessor has made of
+ * earlier events may be out of date. Nobody listens: nothing is said, nothing is asked.
+ * Owns: the question, the octets of an answer until they are delivered. Runs in: the worker's
+ * thread. Fails with: nothing. Tests: tests/system/events_test.c. */
 #include "events_impl.h"
 #include "http/loop.h"
 #include "peers/ask_impl.h"
@@ -132,7 +132,8 @@ void watch_changed(void)
 {
 	if (watch.ended)
 		return;
-	/* A bundle that comes to a worker at work has missed nothing; one that starts with it may have. */
+	/* A bundle that comes to a worker at work has missed nothing; one that starts with it may
+	 * have. */
 	if (!watch.used && ask_is_ready())
 		watch.resync = false;
 	watch.used = true;

@@ -1,7 +1,7 @@
 /* figures.c - repo's cache in the metrics, asked for when they are.
  *
- * Owns: nothing. Runs in: the gateway, on the fiber of a management request. Fails with: nothing; while
- * repo is away its metrics are missing. Tests: tests/system/events_test.c. */
+ * Owns: nothing. Runs in: the gateway, on the fiber of a management request. Fails with: nothing;
+ * while repo is away its metrics are missing. Tests: tests/system/events_test.c. */
 #include "figures.h"
 #include "ask_impl.h"
 #include <base/buf.h>

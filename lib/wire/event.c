@@ -2,8 +2,8 @@
  *
  * Owns: nothing; strings borrow the octets they were read from.
  * Runs in: repo (builds events, reads patterns), gateway (the other way round).
- * Fails with: BW_EPROTO in event_get, *ret_bad in event_next_pattern; what they have passed is walked
- * without a check. Tests: tests/unit/wire/event_test.c, fuzz/event_get. */
+ * Fails with: BW_EPROTO in event_get, *ret_bad in event_next_pattern; what they have passed is
+ * walked without a check. Tests: tests/unit/wire/event_test.c, fuzz/event_get. */
 #include <wire/event.h>
 #include <wire/cursor.h>
 
@@ -119,8 +119,8 @@ static bool is_at_or_below(struct bw_str path, struct bw_str top)
 	       (path.n == top.n || path.p[top.n] == '/');
 }
 
-/* A path is read octet by octet; at[i]: the pattern's first i octets can stand for what was read. In a
- * pattern of n octets each costs n steps, whatever the pattern. */
+/* A path is read octet by octet; at[i]: the pattern's first i octets can stand for what was read.
+ * In a pattern of n octets each costs n steps, whatever the pattern. */
 struct walk {
 	struct bw_str pattern;
 	bool          at[EVENT_MAX_PATTERN + 1];

@@ -1,8 +1,8 @@
 /* event.h - what repo tells of changes, and the patterns by which a gateway says which of them it
  * wants (Apache Sling's ResourceChange and ResourceChangeListener).
  *
- * A pattern is an absolute path, which stands for itself and everything below, or "glob:" and a path
- * in which * stands for any octets but a slash and ** for any octets.
+ * A pattern is an absolute path, which stands for itself and everything below, or "glob:" and a
+ * path in which * stands for any octets but a slash and ** for any octets.
  *
  * Little endian, no alignment; str as in cursor.h. A list of events, one behind the other:
  *

@@ -1,6 +1,7 @@
-/* Fuzz target: lib/wire/event.c. Octets as an event: what is accepted can be walked without leaving the
- * input and built again to the same octets. The same octets as a pattern and a path, parted by the first
- * newline: a pattern that fits meets or does not, and never more alone than with what is below. */
+/* Fuzz target: lib/wire/event.c. Octets as an event: what is accepted can be walked without leaving
+ * the input and built again to the same octets. The same octets as a pattern and a path, parted by
+ * the first newline: a pattern that fits meets or does not, and never more alone than with what is
+ * below. */
 #include <stdlib.h>
 #include <wire/event.h>
 

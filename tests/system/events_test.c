@@ -1,6 +1,6 @@
-/* Two nodes - gateway, auth and repo each - of one PostgreSQL: what listeners of resource changes are told
- * (the rows of tests/conformance/events), and how soon a change on one node is seen by the other, with
- * bells, without them, and with the connection cut that hears them. */
+/* Two nodes - gateway, auth and repo each - of one PostgreSQL: what listeners of resource changes
+ * are told (the rows of tests/conformance/events), and how soon a change on one node is seen by the
+ * other, with bells, without them, and with the connection cut that hears them. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -119,9 +119,9 @@ static void wait_for_mark(unsigned marks)
 	} while (strtoul(said, NULL, 10) < marks);
 }
 
-/* Returns when all listeners of node 0 have been told of everything that happened on that node before. A
- * second mark, made once the first was heard, comes in a later answer than the first, and that is
- * delivered when all are through with the one before. */
+/* Returns when all listeners of node 0 have been told of everything that happened on that node
+ * before. A second mark, made once the first was heard, comes in a later answer than the first, and
+ * that is delivered when all are through with the one before. */
 static void settle(unsigned which)
 {
 	static unsigned n;
@@ -406,8 +406,8 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* Returns when the node has acknowledged it. What this node has seen last may be another one's past: a
- * conflict, and the next request sees more. */
+/* Returns when the node has acknowledged it. What this node has seen last may be another one's
+ * past: a conflict, and the next request sees more. */
 static void write_on(unsigned which, unsigned value)
 {
 	static unsigned refused;

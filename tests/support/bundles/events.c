@@ -1,8 +1,7 @@
 /* events.c - a bundle for system tests of events, all of it below POST /events:
  *
  *   listen   registers a listener; words of the body: path=P, types=A,B, hint=N, external, none (no
- *            resource.paths), number (of a wrong type), slow, bare (a plain object, not the external
- *            interface's table). Answers with the reason if that failed
+ *            resource.paths), number (of a wrong type), slow. Answers with the reason if that failed
  *   told     what it was told since, and forgets it
  *   drop     unregisters it
  *   steps    as in resolver.c: tests/conformance/resolver/steps.h

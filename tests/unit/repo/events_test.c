@@ -1,6 +1,6 @@
-/* Under test: repo/events.c and journal.c against a real PostgreSQL: what workers that subscribed are
- * told, in which order, and when only a RESYNC. The rows of tests/conformance/events say what a change
- * becomes; here is what they do not reach. */
+/* Under test: repo/events.c and journal.c against a real PostgreSQL: what workers that subscribed
+ * are told, in which order, and when only a RESYNC. The rows of tests/conformance/events say what a
+ * change becomes; here is what they do not reach. */
 #include "world.h"
 #include <base/clock.h>
 #include <libpq-fe.h>
@@ -195,8 +195,9 @@ Test(events, order_of_commits)
 	end();
 }
 
-/* Two transactions are held open, one of them in another database: none of the thousand later commits
- * waits for them, neither its event nor the cache, and what they bring comes when they commit. */
+/* Two transactions are held open, one of them in another database: none of the thousand later
+ * commits waits for them, neither its event nor the cache, and what they bring comes when they
+ * commit. */
 Test(events, held_commits_delay_nobody)
 {
 	PGconn     *here, *elsewhere, *writer;
