@@ -28,8 +28,7 @@
 #define WRITE_OCTETS (1u << 18)
 #define CHUNKS       "16"
 
-struct export
-{
+struct exporting {
 	const char     *name, *path;
 	int             fd;
 	struct database db;
@@ -40,12 +39,12 @@ struct export
 
 /* ---- the file ---- */
 
-static void put(struct export *ex, const char *text)
+static void put(struct exporting *ex, const char *text)
 {
 	buf_append(&ex->out, text, strlen(text));
 }
 
-static void put_text(struct export *ex, const char *p, size_t n)
+static void put_text(struct exporting *ex, const char *p, size_t n)
 {
 	struct json_out j;
 
@@ -53,7 +52,7 @@ static void put_text(struct export *ex, const char *p, size_t n)
 	json_out_string(&j, p, n);
 }
 
-static bool write_out(struct export *ex)
+static bool write_out(struct exporting *ex)
 {
 	while (buf_size(&ex->out) > 0) {
 		ssize_t n = write(ex->fd, buf_data(&ex->out), buf_size(&ex->out));
@@ -67,7 +66,7 @@ static bool write_out(struct export *ex)
 	return true;
 }
 
-static void indent(struct export *ex)
+static void indent(struct exporting *ex)
 {
 	put(ex, "\n");
 	for (unsigned i = 0; i < ex->depth; i++)
@@ -75,7 +74,7 @@ static void indent(struct export *ex)
 }
 
 /* ",", unless it is the first member of its object. */
-static void put_key(struct export *ex, bool *first, const char *prefix, const char *name)
+static void put_key(struct exporting *ex, bool *first, const char *prefix, const char *name)
 {
 	char *key = prefix != NULL ? xasprintf("jcr:%s:%s", prefix, name) : xstrdup(name);
 
@@ -89,7 +88,7 @@ static void put_key(struct export *ex, bool *first, const char *prefix, const ch
 
 /* ---- binary values ---- */
 
-static bool put_chunks(struct export *ex, const char *value)
+static bool put_chunks(struct exporting *ex, const char *value)
 {
 	const char *params[2] = { value, NULL };
 	char        from[24], *text;
@@ -123,7 +122,7 @@ static bool put_chunks(struct export *ex, const char *value)
 	return true;
 }
 
-static bool put_binary(struct export *ex, const char *value)
+static bool put_binary(struct exporting *ex, const char *value)
 {
 	put(ex, "{ \"hash\": \"");
 	buf_append(&ex->out, value, 64);
@@ -138,7 +137,7 @@ static bool put_binary(struct export *ex, const char *value)
 
 /* ---- properties ---- */
 
-static bool put_value(struct export *ex, const char *tag, const json_t *value, bool typed)
+static bool put_value(struct exporting *ex, const char *tag, const json_t *value, bool typed)
 {
 	const char *text = json_string_value(value);
 	size_t      n = json_string_length(value);
@@ -180,7 +179,7 @@ static bool shows_type(const char *tag, const json_t *value)
 	return strcmp(tag, "l") == 0 || strcmp(tag, "b") == 0;
 }
 
-static bool put_property(struct export *ex, bool *first, const char *name,
+static bool put_property(struct exporting *ex, bool *first, const char *name,
                          const json_t *typed_value)
 {
 	void         *member = json_object_iter((json_t *)typed_value);
@@ -208,7 +207,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool put_properties(struct export *ex, bool *first, const char *text)
+static bool put_properties(struct exporting *ex, bool *first, const char *text)
 {
 	json_t      *properties = json_loads(text, 0, NULL), *value;
 	size_t       n = json_object_size(properties), i = 0;
@@ -243,11 +242,11 @@ static const char walk_sql[] =
 	"      CASE WHEN a.allow THEN 'granted' ELSE 'denied' END, a.privileges,"
 	"      'restrictions', a.restrictions) ORDER BY a.position)"
 	"    FROM repo.ace a JOIN auth.principal_public p ON p.id = a.principal WHERE a.node = "
-        "w.id) "
+	"w.id) "
 	"FROM walk w JOIN repo.content c ON c.id = w.id ORDER BY w.place";
 
 /* Ends the nodes that this level is not below. */
-static void close_to(struct export *ex, unsigned level)
+static void close_to(struct exporting *ex, unsigned level)
 {
 	while (ex->depth >= level && ex->depth > 0) {
 		ex->depth--;
@@ -256,7 +255,7 @@ static void close_to(struct export *ex, unsigned level)
 	}
 }
 
-static bool put_node(struct export *ex, PGresult *rows, int row)
+static bool put_node(struct exporting *ex, PGresult *rows, int row)
 {
 	unsigned    level = (unsigned)strtoul(PQgetvalue(rows, row, LEVEL), NULL, 10);
 	const char *mixins = PQgetvalue(rows, row, MIXINS);
@@ -286,7 +285,7 @@ static bool put_node(struct export *ex, PGresult *rows, int row)
 	return buf_size(&ex->out) < WRITE_OCTETS || write_out(ex);
 }
 
-static bool put_nodes(struct export *ex)
+static bool put_nodes(struct exporting *ex)
 {
 	PGresult *rows;
 	bool      done = true;
@@ -310,7 +309,7 @@ static bool put_nodes(struct export *ex)
 
 /* ---- the command ---- */
 
-static bool count(struct export *ex)
+static bool count(struct exporting *ex)
 {
 	const char *params[] = { ex->path };
 	PGresult   *rows;
@@ -325,7 +324,7 @@ static bool count(struct export *ex)
 	return true;
 }
 
-static bool run(struct export *ex)
+static bool run(struct exporting *ex)
 {
 	const char *params[] = { ex->path };
 	PGresult   *rows;
@@ -345,7 +344,7 @@ static bool run(struct export *ex)
 	return done;
 }
 
-static bool work(struct export *ex, const struct instance *instance)
+static bool work(struct exporting *ex, const struct instance *instance)
 {
 	bool done = instance_become_owner(instance) &&
 	            database_open(&ex->db, instance->owner_conninfo, false) && run(ex);
@@ -356,7 +355,7 @@ static bool work(struct export *ex, const struct instance *instance)
 
 /* The operator may write where the owner of the database may not: he keeps the name, the owner gets the
  * open file. */
-static bool work_apart(struct export *ex, const struct instance *instance)
+static bool work_apart(struct exporting *ex, const struct instance *instance)
 {
 	pid_t child;
 	int   status;
@@ -373,7 +372,7 @@ static bool work_apart(struct export *ex, const struct instance *instance)
 }
 
 /* Whole or not at all. */
-static bool work_to_file(struct export *ex, const struct instance *instance, const char *file)
+static bool work_to_file(struct exporting *ex, const struct instance *instance, const char *file)
 {
 	char *temporary = xasprintf("%s.%ld", file, (long)getpid());
 	bool  done;
@@ -396,10 +395,10 @@ static bool work_to_file(struct export *ex, const struct instance *instance, con
 
 int export_main(struct cli *cli)
 {
-	const char *file = cli->operands[1];
-	struct export ex = { .name = file, .path = cli->operands[0], .fd = STDOUT_FILENO };
-	struct instance instance;
-	bool            done;
+	const char      *file = cli->operands[1];
+	struct exporting ex = { .name = file, .path = cli->operands[0], .fd = STDOUT_FILENO };
+	struct instance  instance;
+	bool             done;
 
 	if (ex.path[0] != '/') {
 		complain("%s: not an absolute path", ex.path);

@@ -113,7 +113,7 @@ bool ask_is_path(struct bw_str path);
 enum ask_step ask_need(struct resources *r, struct ask *ask, struct bw_str path,
                        struct cache_entry **ret);
 /* The bits on an entry that is known, 0 if it is not there or may not be read. */
-uint64_t                ask_look(struct resources *r, struct ask *ask, struct cache_entry *e);
+uint64_t ask_look(struct resources *r, struct ask *ask, struct cache_entry *e);
 /* Of a resource whose node may be read. */
 bool ask_may_read_property(struct resources *r, const struct ask *ask, struct cache_entry *e,
                            struct bw_str name);

@@ -138,7 +138,8 @@ unsigned type_chain(const struct type_graph *g, struct bw_str type, struct bw_st
 		*ret_cycle = bw_str_eq(next, type);
 		for (unsigned i = 0; i < n && !*ret_cycle; i++)
 			*ret_cycle = bw_str_eq(next, chain[i]);
-		chain[n++] = next; /* also the one that closes a cycle: who reads the chain sees it */
+		chain[n++] =
+			next; /* also the one that closes a cycle: who reads the chain sees it */
 		if (*ret_cycle)
 			break;
 		next = super_of(g, next);

@@ -28,7 +28,8 @@ static bool check_prop(struct cursor *c, struct bw_str *ret_name)
 		return false;
 	type = p[0] & ~RECORD_MULTIPLE;
 	n = get_u16(p + 1);
-	if (type < BW_VALUE_STRING || type > BW_VALUE_BINARY || (!(p[0] & RECORD_MULTIPLE) && n != 1))
+	if (type < BW_VALUE_STRING || type > BW_VALUE_BINARY ||
+	    (!(p[0] & RECORD_MULTIPLE) && n != 1))
 		return false;
 	while (n-- > 0)
 		if (!take_str(&prop, &value))

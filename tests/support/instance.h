@@ -15,7 +15,8 @@ struct test_instance {
 	char     password[64];    /* of admin */
 	char     credentials[80]; /* "admin:PASSWORD" */
 	pid_t    supervisor;
-	const char *database; /* the owner's DATABASE_URL for the CLI, set by the test; NULL: its own */
+	const char *
+		database; /* the owner's DATABASE_URL for the CLI, set by the test; NULL: its own */
 	bool crashes_on_purpose; /* set it before the end: what a sanitizer says of that is fine */
 };
 

@@ -25,7 +25,7 @@ void test_process_configure(const struct test_process *p, const char *conninfo, 
 void test_process_start(struct test_process *p, const char *option);
 void test_process_wait_until_it_listens(const struct test_process *p);
 /* Waits for its end; the exit status. */
-int  test_process_end(struct test_process *p);
+int test_process_end(struct test_process *p);
 /* SIGKILL, and waits. */
 void test_process_kill(struct test_process *p);
 bool test_process_has_logged(const struct test_process *p, const char *text);

@@ -1,4 +1,5 @@
 /* lib/wire/chan.c: HELLO, frames in pieces and in batches, full sockets, and every way to close. */
+#include <stdio.h>
 #include "pair.h"
 #include <signal.h>
 
@@ -20,16 +21,23 @@ Test(chan, nothing_is_open_before_hello)
 	cr_assert(gateway.closes == 0 && repo.closes == 0, "freeing closes silently");
 }
 
+/* The version of a HELLO that is written out. */
+#define HELLO_START "\x08\x02"
+_Static_assert(WIRE_VERSION == 2, "HELLO_START");
+
 Test(chan, other_version_is_refused_with_both_numbers)
 {
 	/* Version 300, and a field that this version does not know. */
 	static const uint8_t later[] = { 1 << 3, 0xac, 0x02, 7 << 3, 1 };
+	char                 reason[64];
 
 	pair_new(SOCK_STREAM);
 	side_open(&repo, WIRE_REPO, WIRE_GATEWAY);
 	raw_hello(gateway.fd, WIRE_VERSION + 1, BW_STR(""));
 	wire_chan_readable(repo.ch);
-	cr_assert_str_eq(repo.reason, "wire version 2 of the peer, 1 here");
+	snprintf(reason, sizeof(reason), "wire version %d of the peer, %d here", WIRE_VERSION + 1,
+	         WIRE_VERSION);
+	cr_assert_str_eq(repo.reason, reason);
 	cr_assert(repo.closes == 1 && repo.hellos == 0);
 	wire_chan_free(repo.ch);
 	close(gateway.fd);
@@ -38,7 +46,8 @@ Test(chan, other_version_is_refused_with_both_numbers)
 	side_open(&gateway, WIRE_GATEWAY, WIRE_AUTH);
 	raw_frame(repo.fd, (struct wire_frame){ .id = WIRE_HELLO, .length = sizeof(later) }, later);
 	wire_chan_readable(gateway.ch);
-	cr_assert_str_eq(gateway.reason, "wire version 300 of the peer, 1 here");
+	snprintf(reason, sizeof(reason), "wire version 300 of the peer, %d here", WIRE_VERSION);
+	cr_assert_str_eq(gateway.reason, reason);
 	wire_chan_free(gateway.ch);
 	close(repo.fd);
 }
@@ -56,16 +65,16 @@ Test(chan, nonsense_from_below_closes_with_a_reason)
 		{ { .id = WIRE_RESOURCE_GET }, "", false, "RESOURCE_GET before HELLO" },
 		{ { .id = WIRE_HELLO }, "", false, "malformed HELLO" },
 		{ { .id = WIRE_HELLO, .length = 5 },
-		  "\x08\x01\x12\x00\x1a",
+		  HELLO_START "\x12\x00\x1a",
 		  false,
 		  "malformed HELLO" },
 		{ { .id = WIRE_HELLO, .length = 9 },
-		  "\x08\x01\x12\x00\x1a\x03"
-		  "abc",
+		  HELLO_START "\x12\x00\x1a\x03"
+		              "abc",
 		  false,
 		  "HELLO with a channel of 3 octets" },
 		{ { .id = WIRE_HELLO, .length = 6 },
-		  "\x08\x01\x12\x00\x1a\x00",
+		  HELLO_START "\x12\x00\x1a\x00",
 		  true,
 		  "a second HELLO" },
 		{ { .id = 39 }, "", true, "malformed frame: length 0, id 39, flags 2" },
@@ -124,7 +133,7 @@ Test(chan, question_from_above_is_fatal, .exit_code = 1)
 
 Test(chan, second_hello_from_above_is_fatal, .exit_code = 1)
 {
-	above((struct wire_frame){ .id = WIRE_HELLO, .length = 6 }, "\x08\x01\x12\x00\x1a\x00");
+	above((struct wire_frame){ .id = WIRE_HELLO, .length = 6 }, HELLO_START "\x12\x00\x1a\x00");
 }
 
 /* ---- reading ---- */
