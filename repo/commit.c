@@ -70,6 +70,7 @@ void commit_end(struct commit *c, int err, const char *text)
 	buf_done(&c->json);
 	buf_done(&c->unseen);
 	buf_done(&c->hidden);
+	buf_done(&c->displaced);
 	free(c->relax);
 	free(c);
 }
@@ -96,6 +97,7 @@ static void forget_one(struct resources *r, const struct change *ch, bool spread
 		break;
 	case CHANGE_CREATE: /* also what is below: that nothing was there is known no more */
 	case CHANGE_REMOVE:
+	case CHANGE_RESTORE:
 		resources_changed(r, ch->path, true);
 		break;
 	case CHANGE_ORDER:
@@ -111,10 +113,15 @@ static void forget_one(struct resources *r, const struct change *ch, bool spread
 static void forget_changed(struct commit *c)
 {
 	struct change ch;
+	struct bw_str path;
 	size_t        at = 0;
 
 	while (changes_next(&c->list, &at, &ch))
 		forget_one(c->owner->r, &ch, c->spread);
+	for (at = 0; at < buf_size(&c->displaced); at += path.n + 1) {
+		path = bw_str((const char *)buf_data(&c->displaced) + at);
+		resources_changed(c->owner->r, path, true);
+	}
 }
 
 static bool has_super_type(const struct change *ch)
@@ -147,6 +154,7 @@ static bool bears_on_types(const struct type_graph *types, const struct change *
 	case CHANGE_REMOVE:
 	case CHANGE_MOVE:
 	case CHANGE_COPY:
+	case CHANGE_RESTORE:
 		return true;
 	default:
 		return false;
@@ -373,6 +381,7 @@ void commits_ask(struct commits *owner, struct commit_asker *asker, const struct
 	buf_init(&c->json);
 	buf_init(&c->unseen);
 	buf_init(&c->hidden);
+	buf_init(&c->displaced);
 	LIST_INSERT_HEAD(&asker->waiting, c, with_asker);
 	owner->n_waiting++;
 	err = commit_text(c);

@@ -59,6 +59,7 @@ struct commit {
 	struct buf           json;        /* the list without what is relaxed, with a NUL */
 	/* Of a judgement: what a copy is not to have. */
 	struct buf unseen, hidden;
+	struct buf displaced; /* paths, a NUL behind each: what a restore took away elsewhere */
 	int        err;
 	char       text[COMMIT_TEXT]; /* of err: for the log and for the client */
 	LIST_ENTRY(commit) with_asker;

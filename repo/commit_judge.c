@@ -102,6 +102,12 @@ static enum commit_verdict outcome_of(struct judge *j)
 		return VERDICT_FINE;
 	if (came_to(j, "conflict"))
 		return refuse(j, BW_ECONFLICT, j->ch.path, "changed meanwhile");
+	if (came_to(j, "no_version"))
+		return refuse(j, BW_ENOTFOUND, j->ch.path, "no such version or label");
+	if (came_to(j, "checked_in")) {
+		commit_refuse(j->c, BW_ECONFLICT, j->ch.path, detail);
+		return VERDICT_REFUSED;
+	}
 	commit_refuse(j->c, came_to(j, "too_big") ? BW_ECONTENTSIZE : BW_ECONTENT, j->ch.path,
 	              detail);
 	return VERDICT_REFUSED;
@@ -271,6 +277,34 @@ static enum commit_verdict judge_list(struct judge *j)
 	return outcome_of(j);
 }
 
+/* What is done with a version needs one privilege, on its node, and what comes about by it is not looked
+ * at; but for what a restore takes away elsewhere. */
+static enum commit_verdict judge_version(struct judge *j)
+{
+	if (came_to(j, "gone") || !sees(j, j->ch.path, j->type))
+		return not_there(j);
+	if (ask(j, PERMIT_VERSION, j->ch.path, j->type, BW_ABSENT) != BW_OK)
+		return forbidden(j, j->ch.path);
+	if (came_to(j, "exists"))
+		return refuse(j, BW_ECONFLICT, j->ch.path,
+		              j->ch.kind == CHANGE_RESTORE ? "a part of the version is elsewhere"
+		                                           : "another version has the label");
+	return outcome_of(j);
+}
+
+/* A node that stood elsewhere, and is a part of the version that was restored. */
+static enum commit_verdict judge_displaced(struct judge *j)
+{
+	struct bw_str path = pg_text(j->rows, j->row, DETAIL);
+
+	if (ask(j, PERMIT_REMOVE_NODE, path, j->type, BW_ABSENT) != BW_OK)
+		return refuse(j, BW_EFORBIDDEN, j->ch.path, "a part of the version is elsewhere");
+	buf_append(&j->c->displaced, path.p, path.n);
+	buf_append(&j->c->displaced, "", 1);
+	permit_removed(&j->permit, path);
+	return VERDICT_FINE;
+}
+
 static enum commit_verdict (*const judges[CHANGE_KINDS])(struct judge *) = {
 	[CHANGE_CREATE] = judge_create,  [CHANGE_REMOVE] = judge_remove,
 	[CHANGE_MOVE] = judge_move,      [CHANGE_COPY] = judge_copy,
@@ -278,7 +312,9 @@ static enum commit_verdict (*const judges[CHANGE_KINDS])(struct judge *) = {
 	[CHANGE_UNSET] = judge_unset,    [CHANGE_SET_TYPE] = judge_type,
 	[CHANGE_MIXIN_ADD] = judge_type, [CHANGE_MIXIN_REMOVE] = judge_type,
 	[CHANGE_ACE_ADD] = judge_list,   [CHANGE_ACE_REMOVE] = judge_list,
-	[CHANGE_ACL_CLEAR] = judge_list,
+	[CHANGE_ACL_CLEAR] = judge_list, [CHANGE_CHECKIN] = judge_version,
+	[CHANGE_CHECKOUT] = judge_version, [CHANGE_RESTORE] = judge_version,
+	[CHANGE_LABEL_ADD] = judge_version, [CHANGE_LABEL_REMOVE] = judge_version,
 };
 
 /* ---- copies ---- */
@@ -379,6 +415,8 @@ static enum commit_verdict judge_row(struct judge *j)
 
 	if (came_to(j, "copied"))
 		return judge_copied(j);
+	if (came_to(j, "displaced"))
+		return judge_displaced(j);
 	if (j->ch.kind == CHANGE_CREATE && j->type.p == NULL && j->ch.name.n > 0)
 		j->type = j->ch.name;
 	v = judges[j->ch.kind](j);
@@ -419,6 +457,7 @@ enum commit_verdict commit_judge(struct commit *c, const struct pg_rows *facts)
 	c->spread = false;
 	buf_clear(&c->unseen);
 	buf_clear(&c->hidden);
+	buf_clear(&c->displaced);
 	buf_append(&c->unseen, "{", 1);
 	json_out_init(&j.hidden, &c->hidden);
 	json_out_array(&j.hidden);

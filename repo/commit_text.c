@@ -20,7 +20,9 @@ static const char *const kinds[CHANGE_KINDS] = {
 	[CHANGE_COPY] = "copy",           [CHANGE_ORDER] = "order",   [CHANGE_SET] = "set",
 	[CHANGE_UNSET] = "unset",         [CHANGE_SET_TYPE] = "type", [CHANGE_MIXIN_ADD] = "mixin+",
 	[CHANGE_MIXIN_REMOVE] = "mixin-", [CHANGE_ACE_ADD] = "ace+",  [CHANGE_ACE_REMOVE] = "ace-",
-	[CHANGE_ACL_CLEAR] = "acl-",
+	[CHANGE_ACL_CLEAR] = "acl-",      [CHANGE_CHECKIN] = "checkin",
+	[CHANGE_CHECKOUT] = "checkout",   [CHANGE_RESTORE] = "restore",
+	[CHANGE_LABEL_ADD] = "label+",    [CHANGE_LABEL_REMOVE] = "label-",
 };
 
 static bool is_text(struct bw_str s)
@@ -210,6 +212,16 @@ static bool put_rest(struct commit *c, struct json_out *j, const struct change *
 	case CHANGE_ACE_ADD:
 	case CHANGE_ACE_REMOVE:
 		return put_entry(c, j, ch);
+	case CHANGE_LABEL_ADD:
+		json_out_key(j, "of");
+		put_str(j, ch->of);
+		json_out_key(j, "removing");
+		json_out_bool(j, ch->removing);
+		return is_text(ch->of) || bad(c, ch, false);
+	case CHANGE_RESTORE:
+		json_out_key(j, "removing");
+		json_out_bool(j, ch->removing);
+		return true;
 	default:
 		return true;
 	}
@@ -272,6 +284,7 @@ static const struct {
 	{ "42602", BW_ECONTENT, false },  /* invalid_name */
 	{ "P0002", BW_ECONTENT, false },  /* no_data_found */
 	{ "0A000", BW_ECONTENT, false },  /* feature_not_supported */
+	{ "55000", BW_ECONFLICT, false }, /* object_not_in_prerequisite_state: checked in */
 	{ "53", BW_EBUSY, false },        /* insufficient_resources */
 };
 

@@ -107,11 +107,23 @@ static bool take_entry(struct cursor *c, struct change *ret)
 	return true;
 }
 
+static bool take_removing(struct cursor *c, struct change *ret)
+{
+	const uint8_t *p;
+
+	if (!take(c, 1, &p) || p[0] > 1)
+		return false;
+	ret->removing = p[0];
+	return ret->kind != CHANGE_LABEL_ADD || (take_str(c, &ret->of) && ret->of.n > 0);
+}
+
 /* Which kinds say nothing, or may, or must say something by name. */
 static bool name_fits(const struct change *ch)
 {
 	switch (ch->kind) {
 	case CHANGE_REMOVE:
+	case CHANGE_CHECKIN:
+	case CHANGE_CHECKOUT:
 		return ch->name.n == 0;
 	case CHANGE_CREATE:
 	case CHANGE_ORDER:
@@ -136,6 +148,9 @@ static bool take_rest(struct cursor *c, struct change *ret)
 	case CHANGE_ACE_ADD:
 	case CHANGE_ACE_REMOVE:
 		return take_entry(c, ret);
+	case CHANGE_RESTORE:
+	case CHANGE_LABEL_ADD:
+		return take_removing(c, ret);
 	default:
 		return true;
 	}
@@ -312,6 +327,11 @@ void change_put_base(struct buf *out, enum change_base base, const struct change
 void change_put_type(struct buf *out, struct bw_str type)
 {
 	append_str(out, type);
+}
+
+void change_put_removing(struct buf *out, bool removing)
+{
+	buf_append(out, (uint8_t[]){ removing }, 1);
 }
 
 void change_end(struct buf *out, size_t changes, size_t change)

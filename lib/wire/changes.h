@@ -21,6 +21,8 @@
  *           SET_TYPE  str primary type as it was read, size 0: it was not
  *           ACE_ADD, ACE_REMOVE  u8 1: the entry allows, 0: denies, u16 number of restrictions,
  *                   value: privileges, restrictions like properties; both are multiple Strings
+ *           RESTORE   u8 1: nodes that stand elsewhere are taken away from there
+ *           LABEL_ADD u8 1: the label may be another version's so far, str name of the version
  *    value = u8 type (enum bw_value_type) | 0x80 if multiple, u16 number of values,
  *            str ... values (Long, Double, Boolean as their text; a new Binary as the id of its
  *            upload, and it is stored as what BLOB_READ takes)
@@ -49,6 +51,11 @@ enum change_kind {
 	CHANGE_ACE_ADD,      /* to the node's list; name: of the principal */
 	CHANGE_ACE_REMOVE,   /* the entry that is exactly this; name: the same */
 	CHANGE_ACL_CLEAR,    /* name: of the principal whose entries go; none: the whole list */
+	CHANGE_CHECKIN,      /* a version is made of the node; no name */
+	CHANGE_CHECKOUT,     /* no name */
+	CHANGE_RESTORE,      /* name: of a label, else of a version */
+	CHANGE_LABEL_ADD,    /* name: the label */
+	CHANGE_LABEL_REMOVE, /* the same */
 	CHANGE_KINDS,
 };
 
@@ -77,6 +84,8 @@ struct change {
 	unsigned            n_mixins, n_props; /* CREATE; n_props also: restrictions of an entry */
 	const uint8_t      *mixins, *props;
 	bool                allow; /* ACE_ADD, ACE_REMOVE, whose privileges are value */
+	bool                removing; /* RESTORE; LABEL_ADD: the label moves */
+	struct bw_str       of;       /* LABEL_ADD: name of the version */
 };
 
 struct changes {
@@ -118,6 +127,8 @@ void change_put_value(struct buf *out, const struct change_text *value);
 void change_put_type(struct buf *out, struct bw_str type);
 /* Of an entry, followed by its restrictions with change_put_prop. */
 void change_put_entry(struct buf *out, bool allow, const struct change_text *privileges);
+/* Of a RESTORE; of a LABEL_ADD, followed by the version's name with change_put_type. */
+void change_put_removing(struct buf *out, bool removing);
 void change_end(struct buf *out, size_t changes, size_t change);
 /* The list's size, after which it is whole. */
 size_t changes_end(struct buf *out, size_t changes);

@@ -217,6 +217,13 @@ static void other(struct changing *s, const struct step *step, enum change_kind 
 		put_base(&s->list, &seen, name);
 	if (kind == CHANGE_SET_TYPE)
 		change_put_type(&s->list, seen.there ? seen.record.primary_type : BW_ABSENT);
+	if (kind == CHANGE_RESTORE)
+		change_put_removing(&s->list, step->n > 3);
+	if (kind == CHANGE_LABEL_ADD) {
+		cr_assert(step->n > 3);
+		change_put_removing(&s->list, step->n > 4);
+		change_put_type(&s->list, octets_of(step->words[3]));
+	}
 	end(s, at, &seen);
 }
 
@@ -262,7 +269,9 @@ static void add(struct changing *s, struct step *step)
 		{ "copy", CHANGE_COPY },        { "order", CHANGE_ORDER },
 		{ "unset", CHANGE_UNSET },      { "type", CHANGE_SET_TYPE },
 		{ "mixin+", CHANGE_MIXIN_ADD }, { "mixin-", CHANGE_MIXIN_REMOVE },
-		{ "acl-", CHANGE_ACL_CLEAR },
+		{ "acl-", CHANGE_ACL_CLEAR },   { "checkin", CHANGE_CHECKIN },
+		{ "checkout", CHANGE_CHECKOUT }, { "restore", CHANGE_RESTORE },
+		{ "label+", CHANGE_LABEL_ADD }, { "label-", CHANGE_LABEL_REMOVE },
 	};
 
 	step->blind = strcmp(step->words[0], "blind") == 0;

@@ -9,6 +9,8 @@
  *    mixin+ /a M          mixin- /a M
  *    ace+ /a +WHO privilege,.. [rep:glob=v] [rep:ntNames=[a,b]].. (-WHO: denies)
  *    ace- the same        acl- /a [WHO]
+ *    checkin /a           checkout /a             restore /a NAME [removing]
+ *    label+ /a LABEL VERSION [moving]             label- /a LABEL
  *    blind STEP: what the step is about has not been read before
  */
 #pragma once
