@@ -35,6 +35,8 @@ static const enum wire_id permit[] = {
 	WIRE_SEARCH,
 	WIRE_BLOB_WRITE,
 	WIRE_BLOB_READ,
+	WIRE_VERSION_LIST,
+	WIRE_VERSION_GET,
 	WIRE_ACCESS_LIST,
 	WIRE_ACCESS_ASK,
 	WIRE_EVENT_SUBSCRIBE,
@@ -68,6 +70,7 @@ struct conn {
 	struct search_asker  search_asker;
 	struct blob_asker    blob_asker;
 	struct event_asker   event_asker;
+	struct version_asker version_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -312,6 +315,45 @@ static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw
 		ask(c, q, ASK_BLOB, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
 
+static void on_version(struct conn *c, const struct wire_question *q,
+                       const struct version_question *question,
+                       const ProtobufCBinaryData *handle, uint64_t sequence)
+{
+	struct answers    *a = answers_of(c);
+	struct principals *who = speaker(c, q, handle, sequence);
+
+	if (who == NULL)
+		return;
+	if (a->is_draining || !resources_are_current(a->parts.resources, now_us(a)))
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping, or knows no news");
+	else
+		versions_ask(a->parts.versions, &c->version_asker, q, who, question);
+}
+
+static void on_version_list(struct conn *c, const struct wire_question *q,
+                            const Bw__Wire__VersionList *m)
+{
+	const struct version_question question = {
+		.path = str_of(&m->path),
+		.name = m->has_after ? str_of(&m->after) : BW_ABSENT,
+		.max = m->max,
+	};
+
+	if (m->max < 1 || m->max > VERSION_PAGE)
+		hang_up(c, q, "VERSION_LIST asks for none or too many");
+	else
+		on_version(c, q, &question, m->has_handle ? &m->handle : NULL, m->sequence);
+}
+
+static void on_version_get(struct conn *c, const struct wire_question *q,
+                           const Bw__Wire__VersionGet *m)
+{
+	const struct version_question question = { .path = str_of(&m->path),
+		                                   .name = str_of(&m->version) };
+
+	on_version(c, q, &question, m->has_handle ? &m->handle : NULL, m->sequence);
+}
+
 static void on_event_subscribe(struct conn *c, const struct wire_question *q,
                                const Bw__Wire__EventSubscribe *m)
 {
@@ -395,6 +437,12 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_BLOB_READ:
 		on_blob_read(c, q, &m->u->blob_read);
 		break;
+	case WIRE_VERSION_LIST:
+		on_version_list(c, q, &m->u->version_list);
+		break;
+	case WIRE_VERSION_GET:
+		on_version_get(c, q, &m->u->version_get);
+		break;
 	case WIRE_EVENT_SUBSCRIBE:
 		on_event_subscribe(c, q, &m->u->event_subscribe);
 		break;
@@ -422,6 +470,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	commit_asker_init(&c->commit_asker, base->chan);
 	search_asker_init(&c->search_asker, base->chan);
 	blob_asker_init(&c->blob_asker, base->chan);
+	version_asker_init(&c->version_asker, base->chan);
 	event_asker_init(&c->event_asker, answers_of(c)->parts.events, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
@@ -446,6 +495,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 	commit_asker_gone(&c->commit_asker);
 	search_asker_gone(&c->search_asker);
 	blob_asker_gone(&c->blob_asker);
+	version_asker_gone(&c->version_asker);
 	event_asker_gone(&c->event_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;

@@ -6,6 +6,7 @@
 #include "resource.h"
 #include "search.h"
 #include "session.h"
+#include "version.h"
 #include <ev.h>
 #include <sys/types.h>
 #include <wire/handle.h>
@@ -20,6 +21,7 @@ struct answer_parts {
 	struct blobs     *blobs;
 	struct searches  *searches;
 	struct events    *events;
+	struct versions  *versions;
 };
 
 /* Listens from now on. keys: n of them, borrowed. gateway: the only user let in besides our own. */

@@ -16,13 +16,20 @@
 enum query {
 #define Q_READ(name, n_params, n_columns, writes, sql) QUERY_##name,
 #include "queries.def"
-	N_QUERIES
+	N_QUERIES,
+	BEFORE_FOLLOW = N_QUERIES - 1,
+#define Q_FOLLOW(name, n_params, n_columns, writes, sql) FOLLOW_##name,
+#include "queries.def"
+	N_BEFORE_VERSIONS,
 };
 
 const struct pg_statement fetch_statements[] = {
 #define Q_READ(name, n_params, n_columns, writes, sql) { #name, sql, n_params, n_columns, writes },
 #include "queries.def"
 #define Q_FOLLOW(name, n_params, n_columns, writes, sql) \
+	{ #name, sql, n_params, n_columns, writes },
+#include "queries.def"
+#define Q_VERSION(name, n_params, n_columns, writes, sql) \
 	{ #name, sql, n_params, n_columns, writes },
 #include "queries.def"
 };
@@ -32,6 +39,12 @@ int resources_follow(struct resources *r, unsigned statement, const struct pg_pa
                      pg_rows_cb cb, void *arg)
 {
 	return pg_query(r->reads, N_QUERIES + statement, params, cb, arg);
+}
+
+int resources_ask_versions(struct resources *r, unsigned statement, const struct pg_param *params,
+                           pg_rows_cb cb, void *arg)
+{
+	return pg_query(r->reads, N_BEFORE_VERSIONS + statement, params, cb, arg);
 }
 
 enum column {

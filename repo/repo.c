@@ -46,6 +46,7 @@ struct repo {
 	struct commits      *commits;
 	struct searches     *searches;
 	struct blobs        *blobs;
+	struct versions *versions;
 	struct journal      *journal;
 	struct events       *events;
 	char                 node[33]; /* what the journal calls us */
@@ -113,6 +114,7 @@ static void on_current(void *arg)
 				    .blobs = repo->blobs,
 				    .searches = repo->searches,
 				    .events = repo->events,
+				    .versions = repo->versions,
 			    });
 	log_info(0, "serving %s", repo->settings.socket);
 }
@@ -171,6 +173,7 @@ static void run(struct repo *repo)
 				    .on_current = on_current,
 				    .arg = repo,
 			    });
+	repo->versions = versions_new(repo->resources);
 	repo->sessions =
 		sessions_new(repo->loop, repo->conninfo, (unsigned)s->statement_timeout_ms);
 	repo->searches = searches_new(repo->loop,
@@ -209,6 +212,7 @@ static void stop(struct repo *repo)
 		answers_drain(repo->answers);
 	commits_free(repo->commits);
 	blobs_free(repo->blobs);
+	versions_free(repo->versions);
 	journal_free(repo->journal);
 	searches_free(repo->searches);
 	resources_free(repo->resources);

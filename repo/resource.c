@@ -133,9 +133,14 @@ static enum ask_step blob(struct resources *r, struct ask *ask)
 
 /* ---- questions ---- */
 
+bool resources_are_current(const struct resources *r, uint64_t now_us)
+{
+	return r->current && now_us <= r->vouched_until_us;
+}
+
 static void run(struct resources *r, struct ask *ask)
 {
-	if (!r->current || ask->question.now_us > r->vouched_until_us)
+	if (!resources_are_current(r, ask->question.now_us))
 		ask_fail(r, ask, BW_EGONE);
 	else if (ask->rounds++ == MAX_ROUNDS)
 		ask_fail(r, ask, BW_EBUSY);

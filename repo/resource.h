@@ -85,6 +85,8 @@ void     asker_init(struct asker *a, struct wire_chan *chan);
 /* The connection is gone: its questions are dropped. */
 void asker_gone(struct asker *a);
 
+/* Whether questions of this moment are answered. */
+bool resources_are_current(const struct resources *r, uint64_t now_us);
 /* Content was read that is newer than the entries in memory: they are to be loaded. */
 void resources_want_entries(struct resources *r);
 
@@ -113,6 +115,9 @@ void resources_off_loaded(struct loaded_watch *w);
  * away. */
 int resources_follow(struct resources *r, unsigned statement, const struct pg_param *params,
                      pg_rows_cb cb, void *arg);
+/* The same for the statements of Q_VERSION. */
+int resources_ask_versions(struct resources *r, unsigned statement, const struct pg_param *params,
+                           pg_rows_cb cb, void *arg);
 /* pg_connection of it; 0 while it is down. */
 unsigned resources_connection(const struct resources *r);
 /* To be loaded; then resources_entries_loaded, resources_types_loaded. */

@@ -6,6 +6,7 @@
 #include "bundles.h"
 #include "edit/blob.h"
 #include "edit/edit.h"
+#include "edit/version.h"
 #include "forms/cookies.h"
 #include "files.h"
 #include "forms/head.h"
@@ -292,6 +293,7 @@ const struct bw_host *bundles_host(void)
 		.searching = &resolver_searching,
 		.blobs = &resolver_blobs,
 		.access = &resolver_access,
+		.versioning = &resolver_versioning,
 	};
 
 	return &host;

@@ -42,6 +42,11 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 /* changes: wire/changes.h. *ret_reason: what is wrong, for the client; absent if repo said no more than
  * its code, or there was no answer. */
 int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_str *ret_reason);
+/* A page of the versions of a node, as wire/boardwalk.proto has them, at most 64; and the node in one. */
+int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
+                     struct record **ret, size_t *ret_n, bool *ret_more);
+int ask_version_get(struct bw_resolver *r, struct bw_str path, struct bw_str version,
+                    struct record *ret);
 /* A node's list of entries, as the changes that add them; n 0: there are none. BW_EFORBIDDEN. */
 int ask_access_list(struct bw_resolver *r, struct bw_str path, struct changes *ret);
 /* names, and *ret_names: privileges with a blank between. BW_EINVAL: one means nothing. */

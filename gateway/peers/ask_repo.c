@@ -234,6 +234,42 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 	return BW_OK;
 }
 
+int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
+                     struct record **ret, size_t *ret_n, bool *ret_more)
+{
+	Bw__Wire__VersionList m = BW__WIRE__VERSION_LIST__INIT;
+	struct page           page = { .r = r, .max = max };
+	int                   err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.has_after = after.p != NULL;
+	m.after = ask_bytes(after);
+	m.max = max;
+	m.path = ask_bytes(path);
+	err = ask_repo(r, WIRE_VERSION_LIST, &m.base, HANDLE_FIELDS(m), take_page, &page);
+	if (err != BW_OK)
+		return err;
+	*ret = page.records;
+	*ret_n = page.n;
+	*ret_more = page.more;
+	return BW_OK;
+}
+
+int ask_version_get(struct bw_resolver *r, struct bw_str path, struct bw_str version,
+                    struct record *ret)
+{
+	Bw__Wire__VersionGet m = BW__WIRE__VERSION_GET__INIT;
+	struct found         found = { .r = r, .path = path, .record = ret };
+	int                  err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.version = ask_bytes(version);
+	m.path = ask_bytes(path);
+	return ask_repo(r, WIRE_VERSION_GET, &m.base, HANDLE_FIELDS(m), take_found, &found);
+}
+
 struct search {
 	struct bw_resolver *r;
 	struct search_page *page;

@@ -17,6 +17,7 @@
 #include <boardwalk/query.h>
 #include <boardwalk/runtime.h>
 #include <boardwalk/session.h>
+#include <boardwalk/version.h>
 #include <boardwalk/whiteboard.h>
 #include <stdarg.h>
 #include <stdio.h>

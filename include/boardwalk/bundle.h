@@ -22,6 +22,7 @@ struct bw_editing;      /* edit.h */
 struct bw_searching;    /* query.h */
 struct bw_blobs;        /* blob.h */
 struct bw_access;       /* acl.h */
+struct bw_versioning;   /* version.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -189,6 +190,7 @@ struct bw_host {
 	const struct bw_searching *searching; /* query.h */
 	const struct bw_blobs     *blobs;     /* blob.h */
 	const struct bw_access    *access;    /* acl.h */
+	const struct bw_versioning *versioning; /* version.h */
 };
 
 struct bw_bundle_descriptor {

@@ -108,6 +108,8 @@ union wire_any {
 	Bw__Wire__BlobWritten           blob_written;
 	Bw__Wire__BlobRead              blob_read;
 	Bw__Wire__BlobData              blob_data;
+	Bw__Wire__VersionList           version_list;
+	Bw__Wire__VersionGet            version_get;
 	Bw__Wire__Hello                 hello;
 	Bw__Wire__Failed                failed;
 };

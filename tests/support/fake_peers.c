@@ -3,6 +3,7 @@
 #include <gateway/edit/blob.h>
 #include <boardwalk/acl.h>
 #include <gateway/edit/edit.h>
+#include <gateway/edit/version.h>
 #include <gateway/offload.h>
 #include <gateway/peers/resolver.h>
 #include <gateway/peers/search.h>
@@ -14,6 +15,7 @@ const struct bw_editing   resolver_editing = { .size = sizeof(resolver_editing) 
 const struct bw_searching resolver_searching = { .size = sizeof(resolver_searching) };
 const struct bw_blobs     resolver_blobs = { .size = sizeof(resolver_blobs) };
 const struct bw_access    resolver_access = { .size = sizeof(resolver_access) };
+const struct bw_versioning resolver_versioning = { .size = sizeof(resolver_versioning) };
 
 int security_authenticate(struct bw_req *req)
 {

@@ -244,6 +244,22 @@ static Bw__Wire__BlobData sample_blob_data = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_data__descriptor),
 	.data = SAMPLE_BYTES("\0\1\2"),
 };
+static Bw__Wire__VersionList sample_version_list = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__version_list__descriptor),
+	.sequence = 4,
+	.has_after = 1,
+	.after = SAMPLE_BYTES("1.0"),
+	.max = 64,
+	.path = SAMPLE_BYTES("/content/page"),
+};
+static Bw__Wire__VersionGet sample_version_get = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__version_get__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 4,
+	.version = SAMPLE_BYTES("released"),
+	.path = SAMPLE_BYTES("/content/page"),
+};
 static Bw__Wire__Hello sample_hello = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__hello__descriptor),
 	.wire_version = WIRE_VERSION,
@@ -300,6 +316,8 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_blob_written.base,
 		&sample_blob_read.base,
 		&sample_blob_data.base,
+		&sample_version_list.base,
+		&sample_version_get.base,
 		&sample_hello.base,
 		&sample_failed.base,
 	};

@@ -71,10 +71,12 @@ void world_begin(struct world *w, size_t cache_bytes)
 	w->commits = commits_new(w->loop, &(struct commits_settings){ conninfo, 5000, "here" },
 	                         w->resources, w->journal);
 	w->blobs = blobs_new(w->loop, conninfo, 5000);
+	w->versions = versions_new(w->resources);
 	free(conninfo);
 	w->answers = answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1,
 	                         &(struct answer_parts){ w->resources, w->sessions, w->commits,
-	                                                 w->blobs, w->searches, w->events });
+	                                                 w->blobs, w->searches, w->events,
+	                                                 w->versions });
 	world_until(w, w->times_current == 1 && commits_are_up(w->commits));
 }
 
@@ -83,6 +85,7 @@ void world_end(struct world *w)
 	answers_drain(w->answers);
 	commits_free(w->commits);
 	blobs_free(w->blobs);
+	versions_free(w->versions);
 	journal_free(w->journal);
 	searches_free(w->searches);
 	resources_free(w->resources);

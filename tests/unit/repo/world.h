@@ -35,6 +35,7 @@ struct world {
 	struct commits       *commits;
 	struct blobs         *blobs;
 	struct events        *events; /* the node is called "here" */
+	struct versions      *versions;
 	struct answers       *answers;
 	struct handle_key     key;
 	char                  socket[80];

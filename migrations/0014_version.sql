@@ -1,8 +1,8 @@
--- 0013_version.sql - versions of nodes: check in, check out, restore, labels (JCR 2.0 chapter 15).
+-- 0014_version.sql - versions of nodes: check in, check out, restore, labels (JCR 2.0 chapter 15).
 --
 -- Locks and time: new tables; functions; a row for each node that is mix:versionable already. Undo: drop
 -- the tables version_history, version, version_label, version_node, version_blob and the functions
--- version*, change_version, path_prefixes, the trigger on
+-- version*, is_versionable, change_version, path_prefixes, the trigger on
 -- repo.identifier; journal_write as in 0006, node_retyped as in 0008, commit_lock,
 -- subtree_remove and commit_apply as in 0009, change_do and change_strength as in 0010, blob_sweep as
 -- in 0012.
@@ -209,11 +209,15 @@ CREATE FUNCTION repo.versions_keep(ids bigint[]) RETURNS void LANGUAGE sql AS $$
 			AND c.properties -> 'jcr:isCheckedOut' IS DISTINCT FROM '{"b": true}';
 $$;
 
+CREATE FUNCTION repo.is_versionable(node bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+	SELECT EXISTS (SELECT FROM repo.tree t JOIN repo.node_type d ON d.name = ANY (t.primary_type || t.mixins)
+		WHERE t.id = node AND 'mix:versionable' = ANY (d.ancestors));
+$$;
+
 -- repo.node_check enters each referenceable node that is new or has new types.
 CREATE FUNCTION repo.version_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	IF EXISTS (SELECT FROM repo.tree t JOIN repo.node_type d ON d.name = ANY (t.primary_type || t.mixins)
-			WHERE t.id = NEW.node AND 'mix:versionable' = ANY (d.ancestors)) THEN
+	IF repo.is_versionable(NEW.node) THEN
 		PERFORM repo.versions_keep(ARRAY[NEW.node]);
 	END IF;
 	RETURN NULL;
@@ -221,12 +225,16 @@ END $$;
 CREATE TRIGGER version_follow AFTER INSERT OR UPDATE ON repo.identifier FOR EACH ROW
 	EXECUTE FUNCTION repo.version_follow();
 
--- As in 0008, and its history is without a node, until repo.node_check finds it versionable again.
+-- As in 0008, for a node that may be changed; one that is no longer versionable has no history, until
+-- it is again.
 CREATE OR REPLACE FUNCTION repo.node_retyped(node bigint) RETURNS void LANGUAGE sql AS $$
+	SELECT repo.version_guard('CHANGED', t.path, '{jcr:mixinTypes}') FROM repo.tree t
+		WHERE t.id = node_retyped.node;
 	SELECT set_config('boardwalk.retyped',
 		ltrim(coalesce(current_setting('boardwalk.retyped', true), '') || ' ' || node), true);
 	DELETE FROM repo.identifier i WHERE i.node = node_retyped.node;
-	UPDATE repo.version_history h SET node = NULL WHERE h.node = node_retyped.node;
+	UPDATE repo.version_history h SET node = NULL WHERE h.node = node_retyped.node
+		AND NOT repo.is_versionable(h.node);
 $$;
 
 -- The history of a node, until the transaction ends.
@@ -236,6 +244,10 @@ DECLARE
 	found repo.version_history;
 BEGIN
 	SELECT * INTO found FROM repo.version_history h WHERE h.node = wanted FOR NO KEY UPDATE;
+	IF found.uuid IS NULL AND repo.is_versionable(wanted) THEN -- since this very transaction
+		PERFORM repo.versions_keep(ARRAY[wanted]);
+		SELECT * INTO found FROM repo.version_history h WHERE h.node = wanted;
+	END IF;
 	IF found.uuid IS NULL THEN
 		RAISE EXCEPTION 'not mix:versionable' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
