@@ -2,9 +2,9 @@
 --
 -- Locks and time: new tables; functions; a row for each node that is mix:versionable already. Undo: drop
 -- the tables version_history, version, version_label, version_node, version_blob and the functions
--- version*, is_versionable, change_version, path_prefixes, the trigger on
--- repo.identifier; journal_write as in 0006, node_retyped as in 0008, commit_lock,
--- subtree_remove and commit_apply as in 0009, change_do and change_strength as in 0010, blob_sweep as
+-- version*, is_versionable, change_version, change_restore, path_prefixes, the trigger on
+-- repo.identifier; node_retyped as in 0008, journal_write, commit_lock,
+-- subtree_remove, change_try and commit_apply as in 0009, change_do and change_strength as in 0010, blob_sweep as
 -- in 0012.
 --
 -- A history belongs to an identifier (jcr:uuid), so that it outlives its node and goes where the node
@@ -179,18 +179,19 @@ BEGIN
 	RAISE EXCEPTION '"%" is checked in', top.path USING ERRCODE = 'object_not_in_prerequisite_state';
 END $$;
 
--- As in 0006, for what may be changed.
+-- As in 0009, for what may be changed.
 CREATE OR REPLACE FUNCTION repo.journal_write(kind text, path text, properties text[] DEFAULT '{}',
 	from_path text DEFAULT NULL)
-RETURNS void LANGUAGE sql AS $$
-	SELECT repo.version_guard(kind, path, properties);
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM repo.version_guard(kind, path, properties);
 	INSERT INTO repo.journal (kind, path, properties, from_path, principal, node, of_file)
-		SELECT kind, path, properties, from_path,
+		VALUES (kind, path, properties, from_path,
 			nullif(current_setting('boardwalk.principal', true), ''),
 			nullif(current_setting('boardwalk.node', true), ''),
 			right(path, 12) = '/jcr:content' AND EXISTS (SELECT FROM repo.tree t
-				WHERE t.path = left(journal_write.path, -12) AND t.primary_type = 'nt:file');
-$$;
+				WHERE t.path = left(journal_write.path, -12) AND t.primary_type = 'nt:file'));
+END $$;
 
 -- ---- histories ----
 
@@ -592,6 +593,9 @@ BEGIN
 	WHEN 'remove' THEN f := repo.change_remove(c, f);
 	WHEN 'move' THEN f := repo.change_move(c, f);
 	WHEN 'copy' THEN f := repo.change_copy(c, f);
+		IF f.outcome = 'done' THEN
+			PERFORM repo.version_guard('ADDED', c ->> 'name', '{}');
+		END IF;
 	WHEN 'order' THEN f := repo.change_order(c, f);
 	WHEN 'set' THEN f := repo.change_set(c, f);
 	WHEN 'unset' THEN f := repo.change_unset(c, f);
@@ -611,23 +615,26 @@ END $$;
 -- As in 0009; a restore removes subtrees as well.
 CREATE OR REPLACE FUNCTION repo.commit_lock(changes jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+	several CONSTANT boolean := jsonb_array_length(changes) > 1;
+	kinds   CONSTANT text[] := CASE WHEN several
+		THEN ARRAY (SELECT DISTINCT c ->> 'kind' FROM jsonb_array_elements(changes) c)
+		ELSE ARRAY[changes -> 0 ->> 'kind'] END;
 	-- Something with children, or with children from this commit, or that comes by it.
-	subtree CONSTANT boolean := EXISTS (SELECT FROM jsonb_array_elements(changes) c
+	subtree CONSTANT boolean := kinds && '{remove,move}' AND (EXISTS (SELECT FROM jsonb_array_elements(changes) c
 			LEFT JOIN repo.tree t ON t.path = c ->> 'path' LEFT JOIN repo.tree k ON k.parent = t.id
 			WHERE c ->> 'kind' IN ('remove', 'move') AND (t.id IS NULL OR k.id IS NOT NULL))
-		OR EXISTS (SELECT FROM jsonb_array_elements(changes) c WHERE c ->> 'kind' = 'restore')
 		OR EXISTS (SELECT FROM jsonb_array_elements(changes) c JOIN jsonb_array_elements(changes) d
 			ON repo.path_above(repo.change_target(d)) = c ->> 'path'
-			WHERE c ->> 'kind' IN ('remove', 'move'));
+			WHERE c ->> 'kind' IN ('remove', 'move')))
+		OR 'restore' = ANY (kinds);
 	row record;
 BEGIN
-	IF EXISTS (SELECT FROM jsonb_array_elements(changes) c WHERE c ->> 'kind'
-			NOT IN ('order', 'set', 'unset')) THEN
+	IF NOT kinds <@ '{order,set,unset}' THEN
 		PERFORM repo.structure_lock(subtree);
 	END IF;
 	PERFORM set_config('boardwalk.exclusive', subtree::text, true);
-	IF jsonb_array_length(changes) = 1 THEN
-		RETURN;
+	IF NOT several THEN
+		RETURN; -- its function locks what it needs
 	END IF;
 	FOR row IN SELECT t.path, max(w.strength) AS strength
 			FROM (SELECT c ->> 'path' AS path, repo.change_strength(c) AS strength
@@ -658,9 +665,52 @@ BEGIN
 	RETURN true;
 END $$;
 
--- As in 0009, with the outcomes no_version (there is none of that name) and checked_in (a version is in
+-- As in 0009, with what is checked in.
+CREATE OR REPLACE FUNCTION repo.change_try(c jsonb, f repo.change_fact) RETURNS repo.change_fact
+LANGUAGE plpgsql AS $$
+DECLARE
+	broken text;
+BEGIN
+	RETURN repo.change_do(c, f);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR invalid_name
+		OR program_limit_exceeded OR no_data_found OR feature_not_supported
+		OR object_not_in_prerequisite_state THEN
+	GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+	IF broken = 'tree_path_key' THEN
+		RAISE EXCEPTION 'somebody else has made it meanwhile' USING ERRCODE = 'serialization_failure';
+	END IF;
+	f.outcome := CASE WHEN SQLSTATE LIKE '54%' THEN 'too_big' WHEN SQLSTATE = '55000' THEN 'checked_in'
+		ELSE 'refused' END;
+	f.detail := SQLERRM;
+	RETURN f;
+END $$;
+
+-- The facts of a restore that repo.change_version has let begin; the last one is refused, too_big or
+-- checked_in where repo.change_try says so.
+CREATE FUNCTION repo.change_restore(c jsonb, f repo.change_fact) RETURNS SETOF repo.change_fact
+LANGUAGE plpgsql AS $$
+DECLARE
+	more repo.change_fact;
+	h    CONSTANT repo.version_history := repo.version_history_lock(f.node);
+BEGIN
+	PERFORM set_config('boardwalk.versioning', 'on', true);
+	FOR more IN SELECT * FROM repo.version_restore(f.node, repo.version_find(h.uuid, c ->> 'name'),
+			(c ->> 'removing')::boolean) LOOP
+		more.n := f.n;
+		RETURN NEXT more;
+	END LOOP;
+	PERFORM set_config('boardwalk.versioning', 'off', true);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR invalid_name
+		OR program_limit_exceeded OR no_data_found OR object_not_in_prerequisite_state THEN
+	f.outcome := CASE WHEN SQLSTATE LIKE '54%' THEN 'too_big' WHEN SQLSTATE = '55000' THEN 'checked_in'
+		ELSE 'refused' END;
+	f.detail := SQLERRM;
+	RETURN NEXT f;
+END $$;
+
+-- As in 0009, with the outcomes no_version (there is none of that name), checked_in (a version is in
 -- the way, in detail), and behind a restore what stood elsewhere: displaced, detail its path.
-CREATE OR REPLACE FUNCTION repo.commit_apply(changes jsonb, who bigint, node text)
+CREATE OR REPLACE FUNCTION repo.commit_apply(changes jsonb, who bigint, node text, careful boolean DEFAULT true)
 RETURNS SETOF repo.change_fact
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -669,59 +719,43 @@ DECLARE
 	more    repo.change_fact;
 	c       jsonb;
 	i       integer := 0;
-	broken  text;
 BEGIN
-	PERFORM set_config('boardwalk.principal', coalesce((SELECT p.name FROM auth.principal_public p
-			WHERE p.id = who), ''), true), set_config('boardwalk.node', node, true);
+	PERFORM repo.commit_speaker(who), set_config('boardwalk.node', node, true);
 	PERFORM repo.commit_lock(changes);
 	f.n := 0;
 	f.node := (SELECT g.acl FROM repo.generation g);
 	RETURN NEXT f;
-	BEGIN
-		<<list>>
-		FOR c IN SELECT jsonb_array_elements(changes) LOOP
-			i := i + 1;
-			f := repo.change_look(i, c);
-			IF f.outcome IS NULL THEN
-				f := repo.change_do(c, f);
-			END IF;
-			RETURN NEXT f;
-			EXIT WHEN f.outcome NOT IN ('done', 'same', 'spread');
-			CONTINUE WHEN f.outcome = 'same';
-			IF c ->> 'kind' = 'copy' THEN
-				FOR more IN SELECT i, 'copied', s.copy, s.node_type, NULL, NULL, NULL, NULL,
-						s.original, s.names
-						FROM repo.subtree_copy(c ->> 'path', c ->> 'name', f.parent) s LOOP
-					touched := touched || more.node;
-					RETURN NEXT more;
-				END LOOP;
-			ELSIF c ->> 'kind' = 'restore' THEN
-				PERFORM set_config('boardwalk.versioning', 'on', true);
-				FOR more IN SELECT r.* FROM repo.version_history h, repo.version_restore(f.node,
-						repo.version_find(h.uuid, c ->> 'name'), (c ->> 'removing')::boolean) r
-						WHERE h.node = f.node LOOP
-					touched := touched || more.node || more.above;
-					CONTINUE WHEN more.outcome = 'restored';
-					more.n := i;
-					RETURN NEXT more;
-					EXIT list WHEN more.outcome = 'exists';
-				END LOOP;
-				PERFORM set_config('boardwalk.versioning', 'off', true);
-			END IF;
-			touched := touched || f.node || f.parent || f.above;
-		END LOOP;
-	EXCEPTION WHEN data_exception OR integrity_constraint_violation OR invalid_name
-			OR program_limit_exceeded OR no_data_found OR feature_not_supported
-			OR object_not_in_prerequisite_state THEN
-		GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-		IF broken = 'tree_path_key' THEN
-			RAISE EXCEPTION 'somebody else has made it meanwhile' USING ERRCODE = 'serialization_failure';
+	FOR c IN SELECT jsonb_array_elements(changes) LOOP
+		i := i + 1;
+		f := repo.change_look(i, c);
+		IF f.outcome IS NULL THEN
+			f := CASE WHEN careful THEN repo.change_try(c, f) ELSE repo.change_do(c, f) END;
 		END IF;
-		f.outcome := CASE WHEN SQLSTATE LIKE '54%' THEN 'too_big' WHEN SQLSTATE = '55000' THEN 'checked_in'
-			ELSE 'refused' END;
-		f.detail := SQLERRM;
 		RETURN NEXT f;
-	END;
+		EXIT WHEN f.outcome NOT IN ('done', 'same', 'spread');
+		CONTINUE WHEN f.outcome = 'same' OR c ->> 'kind' = 'order';
+		IF c ->> 'kind' = 'copy' THEN
+			FOR more IN SELECT i, 'copied', s.copy, s.node_type, NULL, NULL, NULL, NULL,
+					s.original, s.names
+					FROM repo.subtree_copy(c ->> 'path', c ->> 'name', f.parent) s LOOP
+				touched := touched || more.node;
+				RETURN NEXT more;
+			END LOOP;
+			CONTINUE;
+		END IF;
+		IF c ->> 'kind' = 'restore' THEN
+			FOR more IN SELECT * FROM repo.change_restore(c, f) LOOP
+				touched := touched || more.node || more.above;
+				CONTINUE WHEN more.outcome = 'restored';
+				RETURN NEXT more;
+			END LOOP;
+			EXIT WHEN more.outcome NOT IN ('restored', 'displaced');
+		END IF;
+		touched := touched || f.node;
+		IF c ->> 'kind' IN ('remove', 'move') THEN
+			touched := touched || f.above; -- something may be missing there now
+		END IF;
+	END LOOP;
 	PERFORM set_config('boardwalk.touched', array_remove(touched, NULL)::text, true);
 END $$;
 

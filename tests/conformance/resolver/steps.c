@@ -431,6 +431,77 @@ static int change(struct state *st, char **w, size_t n, bool *ret_known)
 	return BW_OK;
 }
 
+/* ---- steps about versions ---- */
+
+static void say_texts(struct state *st, const char *before, const struct bw_str *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		say(st, "%s%s", i > 0 ? "," : before, texts[i].p);
+}
+
+static int say_versions(struct state *st, struct bw_str path, size_t page)
+{
+	const struct bw_version *v;
+	struct bw_str            after = BW_ABSENT;
+	size_t                   n;
+	bool                     more;
+	int                      err;
+
+	do {
+		err = bw_resolver_versions(st->r, path, after, page, &v, &n, &more);
+		for (size_t i = 0; err == BW_OK && i < n; i++) {
+			say(st, "%s%s%s", st->n_said > 0 ? " " : "", v[i].name.p,
+			    v[i].is_base ? "*" : "");
+			say_texts(st, "<", v[i].predecessors, v[i].n_predecessors);
+			say_texts(st, ">", v[i].successors, v[i].n_successors);
+			say_texts(st, "=", v[i].labels, v[i].n_labels);
+			after = v[i].name;
+		}
+	} while (err == BW_OK && more && n > 0);
+	return err;
+}
+
+static int say_version(struct state *st, struct bw_str path, char **w, size_t n)
+{
+	struct bw_resource *res;
+	int                 err = bw_resolver_version(st->r, path, bw_str(w[2]), &res);
+
+	if (err != BW_OK)
+		return err;
+	return n > 3 ? say_property(st, res, w[3], NULL) : say_names(st, res);
+}
+
+static int about_versions(struct state *st, char **w, size_t n, bool *ret_known)
+{
+	struct bw_str path = path_of(st, w[1]);
+	bool          is;
+	int           err;
+
+	*ret_known = true;
+	if (strcmp(w[0], "checkin") == 0)
+		return bw_resolver_checkin(st->r, path);
+	if (strcmp(w[0], "checkout") == 0)
+		return bw_resolver_checkout(st->r, path);
+	if (strcmp(w[0], "restore") == 0 && n > 2)
+		return bw_resolver_restore(st->r, path, bw_str(w[2]), n > 3);
+	if (strcmp(w[0], "label") == 0 && n > 3)
+		return bw_resolver_add_label(st->r, path, bw_str(w[2]), bw_str(w[3]), n > 4);
+	if (strcmp(w[0], "unlabel") == 0 && n > 2)
+		return bw_resolver_remove_label(st->r, path, bw_str(w[2]));
+	if (strcmp(w[0], "versions") == 0)
+		return say_versions(st, path, n > 2 ? strtoul(w[2], NULL, 10) : 64);
+	if (strcmp(w[0], "version") == 0 && n > 2)
+		return say_version(st, path, w, n);
+	if (strcmp(w[0], "out") == 0) {
+		err = bw_resolver_is_checked_out(st->r, path, &is);
+		if (err == BW_OK)
+			say_bool(st, is);
+		return err;
+	}
+	*ret_known = false;
+	return BW_OK;
+}
+
 /* ---- steps with a resolver ---- */
 
 static int clone(struct state *st, char **w, size_t n)
@@ -568,6 +639,8 @@ static int one_step(struct state *st, char *text)
 		return children(st, w, n);
 	if (n > 1 && strchr("/", w[1][0])) {
 		err = change(st, w, n, &known);
+		if (!known)
+			err = about_versions(st, w, n, &known);
 		if (!known)
 			err = steps_access(st->r, path_of(st, w[1]), w, n, st->said, SAID, &known);
 		if (known)

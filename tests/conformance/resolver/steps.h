@@ -22,6 +22,10 @@
  *   entries PATH                   of its list: +WHO or -WHO, privileges, restrictions; - if there are none
  *   allow|deny PATH WHO privilege,.. [NAME=VALUE]..    an entry more; unallow, undeny: that entry less
  *   clear PATH [WHO]
+ *   checkin, checkout PATH, restore PATH NAME [removing], out PATH (is it checked out: yes, no)
+ *   label PATH VERSION LABEL [moving], unlabel PATH LABEL
+ *   versions PATH [N]              "name* <predecessors >successors =labels ...", * at the base, N at a time
+ *   version PATH NAME [PROPERTY]   as p and names, of what the resource was
  *   commit, refresh, revert, close
  *   changes, live                  yes, no
  *   why                            of the last failure: path below the root, or -; then its text if long
