@@ -316,8 +316,8 @@ static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw
 }
 
 static void on_version(struct conn *c, const struct wire_question *q,
-                       const struct version_question *question,
-                       const ProtobufCBinaryData *handle, uint64_t sequence)
+                       const struct version_question *question, const ProtobufCBinaryData *handle,
+                       uint64_t sequence)
 {
 	struct answers    *a = answers_of(c);
 	struct principals *who = speaker(c, q, handle, sequence);

@@ -252,7 +252,7 @@ static void again(struct commit *c, int err)
 static void on_refused(struct commit *c, int err, const struct pg_failure *why)
 {
 	bool may_help = commit_failure(err, why, &err);
-	bool is_content = err == BW_ECONTENT || err == BW_ECONTENTSIZE;
+	bool is_content = err == BW_ECONTENT || err == BW_ECONTENTSIZE || err == BW_ECONFLICT;
 
 	roll_back(c);
 	/* A rule was broken by a change, but perhaps one before it is not even permitted. */

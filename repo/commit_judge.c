@@ -306,14 +306,14 @@ static enum commit_verdict judge_displaced(struct judge *j)
 }
 
 static enum commit_verdict (*const judges[CHANGE_KINDS])(struct judge *) = {
-	[CHANGE_CREATE] = judge_create,  [CHANGE_REMOVE] = judge_remove,
-	[CHANGE_MOVE] = judge_move,      [CHANGE_COPY] = judge_copy,
-	[CHANGE_ORDER] = judge_order,    [CHANGE_SET] = judge_set,
-	[CHANGE_UNSET] = judge_unset,    [CHANGE_SET_TYPE] = judge_type,
-	[CHANGE_MIXIN_ADD] = judge_type, [CHANGE_MIXIN_REMOVE] = judge_type,
-	[CHANGE_ACE_ADD] = judge_list,   [CHANGE_ACE_REMOVE] = judge_list,
-	[CHANGE_ACL_CLEAR] = judge_list, [CHANGE_CHECKIN] = judge_version,
-	[CHANGE_CHECKOUT] = judge_version, [CHANGE_RESTORE] = judge_version,
+	[CHANGE_CREATE] = judge_create,     [CHANGE_REMOVE] = judge_remove,
+	[CHANGE_MOVE] = judge_move,         [CHANGE_COPY] = judge_copy,
+	[CHANGE_ORDER] = judge_order,       [CHANGE_SET] = judge_set,
+	[CHANGE_UNSET] = judge_unset,       [CHANGE_SET_TYPE] = judge_type,
+	[CHANGE_MIXIN_ADD] = judge_type,    [CHANGE_MIXIN_REMOVE] = judge_type,
+	[CHANGE_ACE_ADD] = judge_list,      [CHANGE_ACE_REMOVE] = judge_list,
+	[CHANGE_ACL_CLEAR] = judge_list,    [CHANGE_CHECKIN] = judge_version,
+	[CHANGE_CHECKOUT] = judge_version,  [CHANGE_RESTORE] = judge_version,
 	[CHANGE_LABEL_ADD] = judge_version, [CHANGE_LABEL_REMOVE] = judge_version,
 };
 

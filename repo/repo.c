@@ -46,7 +46,7 @@ struct repo {
 	struct commits      *commits;
 	struct searches     *searches;
 	struct blobs        *blobs;
-	struct versions *versions;
+	struct versions     *versions;
 	struct journal      *journal;
 	struct events       *events;
 	char                 node[33]; /* what the journal calls us */

@@ -230,14 +230,15 @@ static void on_rows(void *arg, int err, const struct pg_rows *rows)
 
 static void send_statement(struct version_ask *ask)
 {
-	char            *name = ask->has_name ? ask->text + ask->n_path + 1 : NULL;
-	char             most[16];
-	struct pg_param  params[] = { { ask->text }, { name }, { most } };
-	int              err;
+	char           *name = ask->has_name ? ask->text + ask->n_path + 1 : NULL;
+	char            most[16];
+	struct pg_param params[] = { { ask->text }, { name }, { most } };
+	int             err;
 
 	snprintf(most, sizeof(most), "%u", ask->max + 1);
-	err = resources_ask_versions(ask->owner->r, ask->max > 0 ? VERSION_VERSIONS : VERSION_FROZEN,
-	                             params, on_rows, ask);
+	err = resources_ask_versions(ask->owner->r,
+	                             ask->max > 0 ? VERSION_VERSIONS : VERSION_FROZEN, params,
+	                             on_rows, ask);
 	if (err != BW_OK)
 		fail(ask, err);
 }

@@ -38,10 +38,8 @@ static bool is_pending(const struct bw_resolver *r, struct bw_str path)
 }
 
 static const enum change_kind kinds[] = {
-	[BW_VERSION_CHECKIN] = CHANGE_CHECKIN,
-	[BW_VERSION_CHECKOUT] = CHANGE_CHECKOUT,
-	[BW_VERSION_RESTORE] = CHANGE_RESTORE,
-	[BW_VERSION_ADD_LABEL] = CHANGE_LABEL_ADD,
+	[BW_VERSION_CHECKIN] = CHANGE_CHECKIN,           [BW_VERSION_CHECKOUT] = CHANGE_CHECKOUT,
+	[BW_VERSION_RESTORE] = CHANGE_RESTORE,           [BW_VERSION_ADD_LABEL] = CHANGE_LABEL_ADD,
 	[BW_VERSION_REMOVE_LABEL] = CHANGE_LABEL_REMOVE,
 };
 
@@ -160,8 +158,7 @@ static void version_of(struct bw_resolver *r, const struct record *rec, struct b
 		.created_by = by.n > 0 ? by : BW_ABSENT,
 		.is_base = bw_str_eq(text_of(rec, BW_STR("base")), BW_STR("true")),
 	};
-	ret->predecessors =
-		texts_of(r, rec, BW_STR("jcr:predecessors"), &ret->n_predecessors);
+	ret->predecessors = texts_of(r, rec, BW_STR("jcr:predecessors"), &ret->n_predecessors);
 	ret->successors = texts_of(r, rec, BW_STR("jcr:successors"), &ret->n_successors);
 	ret->labels = texts_of(r, rec, BW_STR("labels"), &ret->n_labels);
 }

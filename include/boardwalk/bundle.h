@@ -187,9 +187,9 @@ struct bw_host {
 	int (*res_reset)(struct bw_req *req, bool body_only);
 	struct bw_str (*res_get_header)(const struct bw_req *req, const char *name);
 
-	const struct bw_searching *searching; /* query.h */
-	const struct bw_blobs     *blobs;     /* blob.h */
-	const struct bw_access    *access;    /* acl.h */
+	const struct bw_searching  *searching;  /* query.h */
+	const struct bw_blobs      *blobs;      /* blob.h */
+	const struct bw_access     *access;     /* acl.h */
 	const struct bw_versioning *versioning; /* version.h */
 };
 

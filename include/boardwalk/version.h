@@ -30,7 +30,7 @@ struct bw_version {
 	struct bw_str        created_by; /* user id; absent: of the root version */
 	const struct bw_str *predecessors, *successors, *labels;
 	size_t               n_predecessors, n_successors, n_labels;
-	bool                 is_base; /* the resource is this version, or was before it was changed */
+	bool is_base; /* the resource is this version, or was before it was changed */
 };
 
 enum bw_version_change {

@@ -83,7 +83,7 @@ struct change {
 	struct bw_str       old_type;          /* SET_TYPE; absent: not read */
 	unsigned            n_mixins, n_props; /* CREATE; n_props also: restrictions of an entry */
 	const uint8_t      *mixins, *props;
-	bool                allow; /* ACE_ADD, ACE_REMOVE, whose privileges are value */
+	bool                allow;    /* ACE_ADD, ACE_REMOVE, whose privileges are value */
 	bool                removing; /* RESTORE; LABEL_ADD: the label moves */
 	struct bw_str       of;       /* LABEL_ADD: name of the version */
 };

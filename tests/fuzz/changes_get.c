@@ -82,6 +82,10 @@ static void rebuild_one(const struct change *c, size_t list, struct buf *out)
 		change_put_type(out, c->old_type);
 	if (c->kind == CHANGE_ACE_ADD || c->kind == CHANGE_ACE_REMOVE)
 		rebuild_entry(c, at, out);
+	if (c->kind == CHANGE_RESTORE || c->kind == CHANGE_LABEL_ADD)
+		change_put_removing(out, c->removing);
+	if (c->kind == CHANGE_LABEL_ADD)
+		change_put_type(out, c->of);
 	change_end(out, list, at);
 }
 

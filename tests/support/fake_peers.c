@@ -11,10 +11,10 @@
 #include <gateway/session/session.h>
 
 /* Nobody gets a resolver to edit, to search or to read octets with. */
-const struct bw_editing   resolver_editing = { .size = sizeof(resolver_editing) };
-const struct bw_searching resolver_searching = { .size = sizeof(resolver_searching) };
-const struct bw_blobs     resolver_blobs = { .size = sizeof(resolver_blobs) };
-const struct bw_access    resolver_access = { .size = sizeof(resolver_access) };
+const struct bw_editing    resolver_editing = { .size = sizeof(resolver_editing) };
+const struct bw_searching  resolver_searching = { .size = sizeof(resolver_searching) };
+const struct bw_blobs      resolver_blobs = { .size = sizeof(resolver_blobs) };
+const struct bw_access     resolver_access = { .size = sizeof(resolver_access) };
 const struct bw_versioning resolver_versioning = { .size = sizeof(resolver_versioning) };
 
 int security_authenticate(struct bw_req *req)

@@ -20,9 +20,10 @@ static void begin(void)
 	                  ADA);
 	client_open(&w, &c);
 	admin = client_login(&c, HANDLE_ADMIN, 1, NULL);
-	cr_assert(eq(int,
-	             change(&c, admin, "create /t type=nt:unstructured mixin=mix:versionable p=1 q=x"),
-	             BW_OK));
+	cr_assert(eq(
+		int,
+		change(&c, admin, "create /t type=nt:unstructured mixin=mix:versionable p=1 q=x"),
+		BW_OK));
 }
 
 static void end(void)
@@ -172,8 +173,9 @@ Test(version, a_history_is_listed_in_pages)
 	assert_list(admin, NULL, 64, "jcr:rootVersion<>|*");
 	DO("checkin /t", "checkout /t", "set /t p=2", "checkin /t", "label+ /t b 1.0",
 	   "label+ /t a 1.0", "restore /t 1.0", "checkout /t", "checkin /t");
-	assert_list(admin, NULL, 64,
-	            "jcr:rootVersion<>1.0| 1.0<jcr:rootVersion>1.1,1.0.0|a,b 1.1<1.0>| 1.0.0<1.0>|*");
+	assert_list(
+		admin, NULL, 64,
+		"jcr:rootVersion<>1.0| 1.0<jcr:rootVersion>1.1,1.0.0|a,b 1.1<1.0>| 1.0.0<1.0>|*");
 	assert_list(admin, NULL, 2, "jcr:rootVersion<>1.0| 1.0<jcr:rootVersion>1.1,1.0.0|a,b +");
 	assert_list(admin, "1.0", 2, "1.1<1.0>| 1.0.0<1.0>|*");
 	assert_list(admin, "jcr:rootVersion", 1, "1.0<jcr:rootVersion>1.1,1.0.0|a,b +");
@@ -318,10 +320,11 @@ Test(version, another_node_sees_a_restore)
 	value = client_property(&c, admin, "/t", "p");
 	cr_assert(eq(str, value, "2"));
 	free(value);
-	test_postgres_sql(w.server,
-	                  "BEGIN; SELECT repo.commit_apply('[{\"kind\": \"restore\", \"path\": \"/t\","
-	                  " \"name\": \"1.0\", \"version\": 0, \"removing\": false}]', 1, 'there');"
-	                  "SELECT repo.commit_finish('{}', '[]'); COMMIT");
+	test_postgres_sql(
+		w.server,
+		"BEGIN; SELECT repo.commit_apply('[{\"kind\": \"restore\", \"path\": \"/t\","
+		" \"name\": \"1.0\", \"version\": 0, \"removing\": false}]', 1, 'there');"
+		"SELECT repo.commit_finish('{}', '[]'); COMMIT");
 	client_settle(&c, admin);
 	value = client_property(&c, admin, "/t", "p");
 	cr_assert(eq(str, value, "1"));
@@ -337,7 +340,8 @@ Test(version, the_owner_s_tools_do_not_write_below_it_either)
 	char state[6];
 
 	DO("create /t/n", "checkin /t");
-	cr_assert(test_postgres_fails(w.server, state, "SELECT repo.node_create('/t/x', 'nt:unstructured')"));
+	cr_assert(test_postgres_fails(w.server, state,
+	                              "SELECT repo.node_create('/t/x', 'nt:unstructured')"));
 	cr_assert(eq(str, state, "55000"));
 	cr_assert(test_postgres_fails(w.server, state, "SELECT repo.node_delete('/t/n')"));
 	cr_assert(eq(str, state, "55000"));
@@ -374,7 +378,8 @@ Test(version, a_version_is_never_half_a_commit)
 		changing_done(&writes[i]);
 		changing_done(&turns[i]);
 	}
-	assert_sql("SELECT count(*) || ' ' || count(*) FILTER (WHERE properties -> 'p' IS DISTINCT FROM "
+	assert_sql("SELECT count(*) || ' ' || count(*) FILTER (WHERE properties -> 'p' IS DISTINCT "
+	           "FROM "
 	           "properties -> 'q') FROM repo.version_node",
 	           "20 0");
 }

@@ -64,6 +64,19 @@ static size_t build(void)
 	change_end(&out, list, at);
 	at = change_begin(&out, CHANGE_ACL_CLEAR, 18, BW_STR("/l"), BW_ABSENT);
 	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_CHECKIN, 19, BW_STR("/v"), BW_ABSENT);
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_CHECKOUT, 20, BW_STR("/v"), BW_ABSENT);
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_RESTORE, 21, BW_STR("/v"), BW_STR("1.0"));
+	change_put_removing(&out, true);
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_LABEL_ADD, 22, BW_STR("/v"), BW_STR("good"));
+	change_put_removing(&out, false);
+	change_put_type(&out, BW_STR("1.1"));
+	change_end(&out, list, at);
+	at = change_begin(&out, CHANGE_LABEL_REMOVE, 23, BW_STR("/v"), BW_STR("bad"));
+	change_end(&out, list, at);
 	cr_assert(eq(sz, changes_end(&out, list), buf_size(&out) - list));
 	return list;
 }
@@ -154,6 +167,14 @@ Test(changes, what_is_built_is_read_back)
 	next(&list, &at, CHANGE_ACE_REMOVE, 0, "/l", "bob", &c);
 	cr_assert(c.allow == false && c.n_props == 0 && c.value.n == 2);
 	next(&list, &at, CHANGE_ACL_CLEAR, 18, "/l", "", &c);
+	next(&list, &at, CHANGE_CHECKIN, 19, "/v", "", &c);
+	next(&list, &at, CHANGE_CHECKOUT, 20, "/v", "", &c);
+	next(&list, &at, CHANGE_RESTORE, 21, "/v", "1.0", &c);
+	cr_assert(c.removing);
+	next(&list, &at, CHANGE_LABEL_ADD, 22, "/v", "good", &c);
+	cr_assert_not(c.removing);
+	assert_str(c.of, "1.1");
+	next(&list, &at, CHANGE_LABEL_REMOVE, 23, "/v", "bad", &c);
 	cr_assert_not(changes_next(&list, &at, &c));
 	buf_done(&out);
 }
