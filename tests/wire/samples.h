@@ -246,6 +246,8 @@ static Bw__Wire__BlobData sample_blob_data = {
 };
 static Bw__Wire__VersionList sample_version_list = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__version_list__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
 	.sequence = 4,
 	.has_after = 1,
 	.after = SAMPLE_BYTES("1.0"),

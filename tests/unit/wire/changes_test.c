@@ -141,7 +141,7 @@ Test(changes, what_is_built_is_read_back)
 
 	cr_assert(
 		eq(int, changes_get(buf_data(&out) + begin, buf_size(&out) - begin, &list), BW_OK));
-	cr_assert(eq(uint, list.n, 14));
+	cr_assert(eq(uint, list.n, 19));
 	next(&list, &at, CHANGE_CREATE, 5, "/a/new", "nt:unstructured", &c);
 	check_created(&c);
 	next(&list, &at, CHANGE_CREATE, 0, "/a/new/b", "", &c);
