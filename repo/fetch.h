@@ -60,8 +60,9 @@ struct resources {
 	struct resources_settings settings; /* strings borrowed */
 	struct fetches            held;
 	bool                      current;
-	uint64_t                  vouched_until_us;
-	uint64_t                  types_counter, acl_counter; /* sent with each answer */
+	bool     owes_current; /* on_current is due when the connection for reads is up */
+	uint64_t vouched_until_us;
+	uint64_t types_counter, acl_counter; /* sent with each answer */
 	LIST_HEAD(, loaded_watch) watches;
 	unsigned   n_waiting;
 	uint64_t   asked, missed, stale; /* resources_figures */

@@ -235,9 +235,10 @@ void resources_set_current(struct resources *r, bool current)
 	if (r->current == current)
 		return;
 	r->current = current;
-	if (current)
+	r->owes_current = current && !pg_is_up(r->reads);
+	if (current && !r->owes_current)
 		r->settings.on_current(r->settings.arg);
-	else
+	else if (!current)
 		fetch_release_held(r, BW_EGONE);
 }
 
@@ -314,9 +315,19 @@ void resources_types_loaded(struct resources *r)
 
 /* ---- life ---- */
 
+static void on_up(struct pg *reads)
+{
+	struct resources *r = pg_owner(reads);
+
+	if (!r->owes_current)
+		return;
+	r->owes_current = false;
+	r->settings.on_current(r->settings.arg);
+}
+
 struct resources *resources_new(struct ev_loop *loop, const struct resources_settings *settings)
 {
-	static const struct pg_ops ops = { NULL, NULL, NULL };
+	static const struct pg_ops ops = { on_up, NULL, NULL };
 	struct resources          *r = xcalloc(1, sizeof(*r));
 
 	r->settings = *settings;
