@@ -474,7 +474,8 @@ BEGIN
 	-- All that the version has itself, parents first.
 	FOR z IN SELECT * FROM repo.version_node k WHERE k.version = wanted AND k.history IS NULL
 			ORDER BY string_to_array(k.below, '/') LOOP
-		SELECT * INTO other FROM repo.tree t WHERE t.path = CASE z.below WHEN '' THEN place ELSE root || z.below END;
+		SELECT * INTO other FROM repo.tree t
+			WHERE t.path = CASE z.below WHEN '' THEN place ELSE root || z.below END;
 		f := NULL;
 		f.outcome := 'restored';
 		f.node := coalesce(other.id, repo.version_node_make(z, root || z.below));
@@ -576,7 +577,8 @@ BEGIN
 		PERFORM repo.version_state(h, c ->> 'path', false);
 		RETURN 'done';
 	WHEN 'restore' THEN
-		RETURN CASE WHEN repo.version_find(h.uuid, c ->> 'name') IS NULL THEN 'no_version' ELSE 'done' END;
+		RETURN CASE WHEN repo.version_find(h.uuid, c ->> 'name') IS NULL THEN 'no_version'
+			ELSE 'done' END;
 	WHEN 'label+' THEN
 		RETURN repo.version_label_add(h, c ->> 'name', c ->> 'of', (c ->> 'removing')::boolean);
 	ELSE
@@ -771,19 +773,27 @@ SET search_path = pg_catalog, pg_temp AS $$
 			'jcr:created', jsonb_build_object('date',
 				to_char(v.created AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
 			'jcr:createdBy', jsonb_build_object('s', v.created_by),
-			'jcr:predecessors', jsonb_build_object('name', CASE WHEN v.id = 0 THEN '[]' ELSE jsonb_build_array(
-				coalesce((SELECT p.name FROM repo.version p WHERE p.id = v.predecessor), 'jcr:rootVersion')) END),
-			'jcr:successors', jsonb_build_object('name', (SELECT coalesce(jsonb_agg(s.name ORDER BY s.id), '[]')
-				FROM repo.version s WHERE s.history = h.uuid AND coalesce(s.predecessor, 0) = v.id)),
-			'labels', jsonb_build_object('s', (SELECT coalesce(jsonb_agg(l.label ORDER BY l.label), '[]')
+			'jcr:predecessors', jsonb_build_object('name',
+				CASE WHEN v.id = 0 THEN '[]' ELSE jsonb_build_array(coalesce((
+					SELECT p.name FROM repo.version p WHERE p.id = v.predecessor),
+					'jcr:rootVersion')) END),
+			'jcr:successors', jsonb_build_object('name', (
+				SELECT coalesce(jsonb_agg(s.name ORDER BY s.id), '[]') FROM repo.version s
+				WHERE s.history = h.uuid AND coalesce(s.predecessor, 0) = v.id)),
+			'labels', jsonb_build_object('s', (
+				SELECT coalesce(jsonb_agg(l.label ORDER BY l.label), '[]')
 				FROM repo.version_label l WHERE l.history = h.uuid AND l.version = v.id)),
 			'base', jsonb_build_object('b', coalesce(h.base, 0) = v.id))
 		FROM repo.version_history h CROSS JOIN LATERAL (
-			SELECT 0 AS id, 'jcr:rootVersion' AS name, h.created, '' AS created_by, NULL::bigint AS predecessor
+			SELECT 0 AS id, 'jcr:rootVersion' AS name, h.created, '' AS created_by,
+				NULL::bigint AS predecessor
 			UNION ALL SELECT x.id, x.name, x.created, x.created_by, x.predecessor
 				FROM repo.version x WHERE x.history = h.uuid) v
-		WHERE h.node = of_node AND v.id > CASE WHEN behind IS NULL THEN -1 WHEN behind = 'jcr:rootVersion' THEN 0
-			ELSE (SELECT b.id FROM repo.version b WHERE b.history = h.uuid AND b.name = behind) END
+		WHERE h.node = of_node AND v.id > CASE
+			WHEN behind IS NULL THEN -1
+			WHEN behind = 'jcr:rootVersion' THEN 0
+			ELSE (SELECT b.id FROM repo.version b
+				WHERE b.history = h.uuid AND b.name = behind) END
 		ORDER BY v.id LIMIT most;
 $$;
 
