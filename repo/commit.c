@@ -66,6 +66,7 @@ void commit_end(struct commit *c, int err, const char *text)
 		LIST_REMOVE(c, with_asker);
 	}
 	c->owner->n_waiting--;
+	c->owner->n_octets -= c->list.size;
 	principals_unref(c->who);
 	buf_done(&c->json);
 	buf_done(&c->unseen);
@@ -384,11 +385,12 @@ void commits_ask(struct commits *owner, struct commit_asker *asker, const struct
 	buf_init(&c->displaced);
 	LIST_INSERT_HEAD(&asker->waiting, c, with_asker);
 	owner->n_waiting++;
-	err = commit_text(c);
+	owner->n_octets += list->size;
+	err = owner->n_octets > COMMIT_MAX_OCTETS ? BW_EBUSY : commit_text(c);
 	if (err == BW_OK)
 		commit_queue(c);
 	else
-		commit_end(c, err, c->text);
+		commit_end(c, err, err == BW_EBUSY ? NULL : c->text);
 }
 
 unsigned commits_waiting(const struct commits *c)

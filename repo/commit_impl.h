@@ -9,6 +9,7 @@
 
 #define COMMIT_MAX_CONNS    32u
 #define COMMIT_MAX_QUEUE    1024u
+#define COMMIT_MAX_OCTETS   (64u << 20) /* of all lists that wait or are being written */
 #define COMMIT_MAX_ATTEMPTS 8u
 #define COMMIT_TEXT         400u
 
@@ -77,6 +78,7 @@ struct commits {
 	struct journal     *journal;
 	struct commit_conn  conns[COMMIT_MAX_CONNS];
 	unsigned            n_conns, n_waiting, n_queued;
+	size_t              n_octets; /* of the lists of all that wait or are being written */
 	struct commit_list  queue, pausing;
 	bool                is_ending;
 };

@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 #define READ_CHUNK 65536u
-#define READ_BOUND 262144u /* per call, so that one peer cannot starve the others */
+#define READ_BOUND 262144u  /* per call, so that one peer cannot starve the others */
+#define KEEP       1048576u /* of an empty buffer; a larger one has had its frame */
 
 /* ---- life ---- */
 
@@ -273,6 +274,12 @@ static bool fill(struct wire_chan *ch, size_t room, size_t *ret_n)
 	return false;
 }
 
+static void shrink(struct buf *b)
+{
+	if (buf_size(b) == 0 && b->cap > KEEP)
+		buf_done(b);
+}
+
 void wire_chan_readable(struct wire_chan *ch)
 {
 	size_t total = 0, need = 0, room, n;
@@ -289,6 +296,7 @@ void wire_chan_readable(struct wire_chan *ch)
 		if (n < room) /* a short read has emptied the socket */
 			break;
 	}
+	shrink(&ch->in);
 	leave(ch);
 }
 
@@ -349,8 +357,10 @@ static void send_out(struct wire_chan *ch)
 			sodium_memzero(buf_data(&ch->out), (size_t)n);
 		buf_consume(&ch->out, (size_t)n);
 	}
-	if (buf_size(&ch->out) == 0)
+	if (buf_size(&ch->out) == 0) {
 		ch->out_secret = false;
+		shrink(&ch->out);
+	}
 	set_blocked(ch, buf_size(&ch->out) > 0);
 	if (!ch->closed && ch->paused && buf_size(&ch->out) < WIRE_OUTPUT_MARK / 2)
 		resume(ch);

@@ -81,7 +81,8 @@ enum {
 };
 #define M(id, name, from, to, answer, max, once) \
 	_Static_assert(id > 0, #name ": 0 is no message"); \
-	_Static_assert(max <= WIRE_FRAME_MAX, #name ": too large for a frame"); \
+	_Static_assert(max <= (id == WIRE_RESOURCE_COMMIT ? WIRE_COMMIT_MAX : WIRE_FRAME_MAX), \
+	               #name ": too large for a frame"); \
 	_Static_assert(WIRE_##answer == WIRE_NONE || \
 	                       (answer##_FROM == name##_TO && answer##_TO == name##_FROM), \
 	               #name ": its answer must go the opposite way"); \

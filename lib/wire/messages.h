@@ -2,7 +2,7 @@
  *
  * Frame on the wire, little endian, 36 octets of header:
  *
- *    0  u32  length     octets after the header, at most 262,144
+ *    0  u32  length     octets after the header, at most the row's
  *    4  u32  call       drawn by the asking side, upward; an answer repeats it
  *    8  u64  request    request id, for every log line
  *   16  u64  types      repo's answers: counter of type and script changes, else 0
@@ -20,9 +20,13 @@
 
 #define WIRE_VERSION   2
 #define WIRE_HEADER    36u
-#define WIRE_FRAME_MAX 262144u
-#define WIRE_IDS       128u /* ids are below; sets of ids are 128 bits */
-#define WIRE_HANDLES   32u  /* resolver handles in one answer, at most */
+#define WIRE_FRAME_MAX 262144u /* payload octets */
+/* Of RESOURCE_COMMIT alone: 4 MiB of changes and their wrapping. What is behind it on the connection
+ * waits for some milliseconds; commits of that size are rare, and their values are small, for large
+ * ones are uploads. */
+#define WIRE_COMMIT_MAX 4325376u
+#define WIRE_IDS        128u /* ids are below; sets of ids are 128 bits */
+#define WIRE_HANDLES    32u  /* resolver handles in one answer, at most */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
 enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };

@@ -28,7 +28,7 @@ static const char intro[] =
 	"\n"
 	"| at | size | field | meaning |\n"
 	"|---|---|---|---|\n"
-	"| 0 | 4 | length | octets of payload, at most %u and at most the row's |\n"
+	"| 0 | 4 | length | octets of payload, at most the row's: %u, but for one row |\n"
 	"| 4 | 4 | call | drawn by the asking side, upward, not 0; an answer repeats it; 0: one way |\n"
 	"| 8 | 8 | request | the request's id, for every log line |\n"
 	"| 16 | 8 | types | repo's answers: counter of changes to types and scripts; else 0 |\n"

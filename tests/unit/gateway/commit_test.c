@@ -150,40 +150,6 @@ Test(commit, deadline_passes_meanwhile)
 	over(req);
 }
 
-/* ---- what does not fit into one message ---- */
-
-static void commit_too_much(struct bw_req *req)
-{
-	static char           text[60000];
-	const struct bw_value value = BW_V_STRING(((struct bw_str){ text, sizeof(text) }));
-	char                  name[8];
-
-	memset(text, 'x', sizeof(text));
-	r = resolver_new(req, RESOLVER_ANONYMOUS);
-	for (int i = 0; i < 5; i++) {
-		snprintf(name, sizeof(name), "p%d", i);
-		cr_assert_eq(edit_set(r, BW_STR("/a"), bw_str(name), &value), BW_OK);
-	}
-	result = commit_all(r);
-	pending = commit_has_changes(r);
-	snprintf(reason, sizeof(reason), "%s", commit_error(r, NULL).p);
-	done++;
-}
-
-Test(commit, more_than_a_frame_is_too_big_and_stays)
-{
-	struct bw_req *req;
-
-	world_ready();
-	req = start(commit_too_much);
-	answer_handle("anonymous", 1);
-	answer_found("/a", "old", 2);
-	cr_assert(done == 1 && result == BW_ETOOBIG && pending);
-	cr_assert_eq(repo.n_questions, 1, "repo has heard of it");
-	cr_assert_not_null(strstr(reason, "too many for one commit"));
-	over(req);
-}
-
 /* ---- the end of a resolver ---- */
 
 static void close_and_try(struct bw_req *req)

@@ -141,6 +141,28 @@ Test(commit, many_changes_are_one_commit)
 	assert_property("/t/n999", "p", "999");
 }
 
+/* More than any other message may have: 60 values of 60,000 octets. */
+Test(commit, a_large_list_is_one_commit_and_its_memory_goes)
+{
+	struct changing s;
+	struct buf      steps;
+	char           *text = malloc(60001);
+
+	memset(text, 'x', 60000);
+	text[60000] = '\0';
+	buf_init(&steps);
+	for (int i = 0; i < 60; i++)
+		buf_printf(&steps, "blind create /t/n%d p=%s;", i, text);
+	buf_append(&steps, "", 1);
+	changing_init(&s, &c, admin, (char *)buf_data(&steps));
+	cr_assert(gt(sz, buf_size(&s.list), (size_t)3500000));
+	cr_assert(eq(int, changing_commit(&s, NULL, NULL), BW_OK));
+	changing_done(&s);
+	buf_done(&steps);
+	assert_property("/t/n59", "p", text);
+	free(text);
+}
+
 /* ---- what goes wrong ---- */
 
 Test(commit, gateway_that_goes_leaves_a_commit_that_ends)
