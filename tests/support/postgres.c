@@ -26,12 +26,15 @@
 
 #define START_TIMEOUT_MS 30000
 #define POLL_MS          10
+#define MAX_CROWD        200
 
 struct test_postgres {
 	char    dir[64];
 	char    conninfo[160];
 	pid_t   pid;
 	PGconn *owner; /* opened when it is needed */
+	PGconn *crowd[MAX_CROWD];
+	size_t  n_crowd;
 
 	struct test_postgres *next; /* in living */
 };
@@ -391,6 +394,46 @@ void test_postgres_kill(struct test_postgres *p)
 	p->owner = NULL;
 }
 
+/* Our own connection tells when the server has ended them all. */
+bool test_postgres_kill_backend(struct test_postgres *p, const char *role, unsigned pick)
+{
+	char *pid = test_postgres_value(p,
+	                                "SELECT a[1 + %u %% cardinality(a)] FROM (SELECT"
+	                                " array_agg(pid ORDER BY pid) FROM pg_stat_activity"
+	                                " WHERE usename = '%s') s(a)",
+	                                pick, role);
+	pid_t victim = (pid_t)atoi(pid);
+	bool  done = victim > 0 && kill(victim, SIGKILL) == 0;
+
+	free(pid);
+	if (!done)
+		return false;
+	wait_for_end(PQbackendPID(p->owner));
+	PQfinish(p->owner);
+	p->owner = NULL;
+	return true;
+}
+
+unsigned test_postgres_fill(struct test_postgres *p, const char *role)
+{
+	while (p->n_crowd < MAX_CROWD) {
+		PGconn *conn = PQconnectdb(test_postgres_conninfo(p, role));
+
+		if (PQstatus(conn) != CONNECTION_OK) {
+			PQfinish(conn);
+			break;
+		}
+		p->crowd[p->n_crowd++] = conn;
+	}
+	return (unsigned)p->n_crowd;
+}
+
+void test_postgres_empty(struct test_postgres *p)
+{
+	while (p->n_crowd > 0)
+		PQfinish(p->crowd[--p->n_crowd]);
+}
+
 void test_postgres_free(struct test_postgres *p)
 {
 	if (p == NULL)
@@ -400,6 +443,7 @@ void test_postgres_free(struct test_postgres *p)
 			*at = p->next;
 			break;
 		}
+	test_postgres_empty(p);
 	PQfinish(p->owner);
 	if (p->pid > 0) {
 		kill(p->pid, SIGQUIT); /* at once: nothing in it is needed any more */

@@ -31,6 +31,12 @@ bool test_postgres_fails(struct test_postgres *p, char *ret_sqlstate, const char
 /* SIGKILL to the server and all its backends; then as a crash leaves it, until _start. */
 void test_postgres_kill(struct test_postgres *p);
 void test_postgres_start(struct test_postgres *p);
+/* SIGKILL to one backend of that role, the pick-th modulo their number: the server ends all of them, and
+ * recovers. Returns when they have ended; the next statement waits for the recovery. False: there is none. */
+bool test_postgres_kill_backend(struct test_postgres *p, const char *role, unsigned pick);
+/* Connections of that role until the server refuses one more; until _empty. How many. */
+unsigned test_postgres_fill(struct test_postgres *p, const char *role);
+void     test_postgres_empty(struct test_postgres *p);
 /* SIGSTOP and SIGCONT to the server and all its backends. */
 void test_postgres_pause(struct test_postgres *p, bool paused);
 /* Its folder: data/ and the socket are below. */
