@@ -1,6 +1,6 @@
 /* events.h - listeners of resource changes, told what repo tells this worker.
  *
- *    registry --> listeners.c: what each one wants --union--> watch.c --EVENT_SUBSCRIBE--> repo
+ *    registry --> listeners.c: what each one wants --union--> subscription.c --EVENT_SUBSCRIBE--> repo
  *                     ^                                          |
  *                     `---- deliver.c: one fiber a listener <----'--EVENT_WATCH, EVENTS--> repo
  */

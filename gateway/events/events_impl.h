@@ -50,9 +50,9 @@ bool deliver_is_under_way(void);
 /* The worker ends: whoever waits is told BW_EGONE. */
 void deliver_abort(void);
 
-/* ---- watch.c ---- */
+/* ---- subscription.c ---- */
 
-void watch_init(void);
-void watch_done(void);
+void subscription_init(void);
+void subscription_done(void);
 /* The listeners have changed. */
-void watch_changed(void);
+void subscription_changed(void);

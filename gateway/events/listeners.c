@@ -154,7 +154,7 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 		listeners_unref(l);
 		break;
 	}
-	watch_changed();
+	subscription_changed();
 }
 
 /* ---- the record ---- */
@@ -210,7 +210,7 @@ void events_init(struct registry *r, const struct gateway_settings *settings)
 {
 	registry = r;
 	search_path = &settings->search_path;
-	watch_init();
+	subscription_init();
 	inspect_on_whiteboard(inspect);
 	registry_listen(r, on_event, NULL);
 }
@@ -219,7 +219,7 @@ void events_done(void)
 {
 	registry_unlisten(registry, on_event, NULL);
 	inspect_on_whiteboard(NULL);
-	watch_done();
+	subscription_done();
 	while (first != NULL) {
 		struct change_listener *l = first;
 

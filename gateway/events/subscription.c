@@ -1,4 +1,4 @@
-/* watch.c - this worker's conversation with repo about events.
+/* subscription.c - this worker's conversation with repo about events.
  *
  *    nobody listens --a listener--> SUBSCRIBE --> WATCH --EVENTS--> deliver --done--> WATCH ...
  *                                       ^            | repo is away
@@ -128,7 +128,7 @@ static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 	go_on();
 }
 
-void watch_changed(void)
+void subscription_changed(void)
 {
 	if (watch.ended)
 		return;
@@ -142,7 +142,7 @@ void watch_changed(void)
 	go_on();
 }
 
-void watch_init(void)
+void subscription_init(void)
 {
 	watch.call.on_end = on_end;
 	watch.again.on_due = on_again;
@@ -150,7 +150,7 @@ void watch_init(void)
 	buf_init(&watch.octets);
 }
 
-void watch_done(void)
+void subscription_done(void)
 {
 	watch.ended = true;
 	wire_cancel(&watch.call);
