@@ -431,9 +431,13 @@ BEGIN
 			WHERE k.parent = ANY (string_to_array(retyped, ' ')::bigint[]));
 		PERFORM set_config('boardwalk.retyped', '', true);
 	END IF;
+	-- Node by node: a plan that was made while the tree was small would read all of tree_children, which
+	-- holds these two columns as well, and stays for as long as the connection.
 	FOR kind IN SELECT p.primary_type, p.mixins, array_agg(t.id) AS ids
-			FROM repo.tree t JOIN repo.tree p ON p.id = t.parent
-			WHERE t.id = ANY (node_check.ids) GROUP BY p.primary_type, p.mixins LOOP
+			FROM unnest(node_check.ids) i
+			CROSS JOIN LATERAL (SELECT * FROM repo.tree t WHERE t.id = i OFFSET 0) t
+			CROSS JOIN LATERAL (SELECT * FROM repo.tree p WHERE p.id = t.parent OFFSET 0) p
+			GROUP BY p.primary_type, p.mixins LOOP
 		PERFORM repo.children_check(repo.definition(kind.primary_type, kind.mixins),
 			kind.primary_type || kind.mixins, kind.ids);
 	END LOOP;
