@@ -387,6 +387,11 @@ void blobs_free(struct blobs *b)
 	free(b);
 }
 
+bool blobs_are_up(const struct blobs *b)
+{
+	return pg_is_up(b->reads) && pg_is_up(b->writers[0]);
+}
+
 unsigned blobs_waiting(const struct blobs *b)
 {
 	return b->n_waiting;

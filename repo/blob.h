@@ -36,6 +36,8 @@ bool blobs_write(struct blobs *b, struct blob_asker *asker, const struct wire_qu
                  const struct principals *who, const Bw__Wire__BlobWrite *m);
 void blobs_read(struct blobs *b, struct blob_asker *asker, const struct wire_question *q,
                 const struct blob_range *range);
+/* Whether a question would find its connection. */
+bool blobs_are_up(const struct blobs *b);
 /* Questions that wait for PostgreSQL. */
 unsigned blobs_waiting(const struct blobs *b);
 void     blob_asker_init(struct blob_asker *a, struct wire_chan *chan);

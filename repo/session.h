@@ -27,6 +27,8 @@ void             sessions_free(struct sessions *s); /* what waits is answered BW
  * happened. */
 bool sessions_ask(struct sessions *s, struct session_asker *asker, const struct wire_question *q,
                   const struct wire_message *m);
+/* Whether a question would find its connection. */
+bool sessions_are_up(const struct sessions *s);
 /* Questions that wait for PostgreSQL. */
 unsigned sessions_waiting(const struct sessions *s);
 void     session_asker_init(struct session_asker *a, struct wire_chan *chan);

@@ -113,6 +113,11 @@ static void on_sweep(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- life ---- */
 
+bool sessions_are_up(const struct sessions *s)
+{
+	return pg_is_up(s->reads) && pg_is_up(s->writers[0]);
+}
+
 unsigned sessions_waiting(const struct sessions *s)
 {
 	return s->n_waiting;

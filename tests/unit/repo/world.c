@@ -77,7 +77,8 @@ void world_begin(struct world *w, size_t cache_bytes)
 		answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1,
 	                    &(struct answer_parts){ w->resources, w->sessions, w->commits, w->blobs,
 	                                            w->searches, w->events, w->versions });
-	world_until(w, w->times_current == 1 && commits_are_up(w->commits));
+	world_until(w, w->times_current == 1 && commits_are_up(w->commits) &&
+	                       sessions_are_up(w->sessions) && blobs_are_up(w->blobs));
 }
 
 void world_end(struct world *w)
