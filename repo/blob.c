@@ -178,15 +178,6 @@ static void on_written(void *arg, int err, const struct pg_rows *rows)
 	end(ask);
 }
 
-/* Whose upload it is: the user among the principals, of a list of them the first one. */
-static uint64_t owner_of(const struct principals *who)
-{
-	for (unsigned i = 0; i < who->n; i++)
-		if (!(who->ids[i] & 1))
-			return who->ids[i] >> 1;
-	fatalx("a handle without a user");
-}
-
 static bool is_upload_id(const ProtobufCBinaryData *id)
 {
 	if (id->len != UPLOAD_ID)
@@ -204,10 +195,13 @@ static bool is_upload_id(const ProtobufCBinaryData *id)
 bool blobs_write(struct blobs *b, struct blob_asker *asker, const struct wire_question *q,
                  const struct principals *who, const Bw__Wire__BlobWrite *m)
 {
+	uint64_t         owner = principals_user(who);
 	struct blob_ask *ask;
 	struct arena     a;
 	int              err;
 
+	if (owner == 0)
+		fatalx("a handle without a user");
 	if (m->data.len > BLOB_MAX_OCTETS || m->offset % BLOB_PIECE != 0 || m->offset > INT64_MAX ||
 	    (m->has_upload && !is_upload_id(&m->upload)))
 		return false;
@@ -217,7 +211,7 @@ bool blobs_write(struct blobs *b, struct blob_asker *asker, const struct wire_qu
 		writer(b), BLOB_WRITE_APPEND,
 		(struct pg_param[]){
 			{ m->has_upload ? arena_dup(&a, m->upload.data, m->upload.len) : NULL },
-			{ arena_printf(&a, "%llu", (unsigned long long)owner_of(who)) },
+			{ arena_printf(&a, "%llu", (unsigned long long)owner) },
 			{ arena_printf(&a, "%llu", (unsigned long long)m->offset) },
 			{ bytea_text(&a, m->data.data, m->data.len) },
 		},

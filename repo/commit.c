@@ -357,15 +357,6 @@ void commit_start(struct commit *c)
 
 /* ---- questions ---- */
 
-/* The user of a set: the lowest of its principals that is no group. */
-static uint64_t user_of(const struct principals *who)
-{
-	for (unsigned i = 0; i < who->n; i++)
-		if (!(who->ids[i] & 1))
-			return who->ids[i] >> 1;
-	return 0;
-}
-
 void commits_ask(struct commits *owner, struct commit_asker *asker, const struct wire_question *q,
                  struct principals *who, const struct changes *list)
 {
@@ -376,7 +367,7 @@ void commits_ask(struct commits *owner, struct commit_asker *asker, const struct
 	c->asker = asker;
 	c->q = *q;
 	c->who = principals_ref(who);
-	c->user = user_of(who);
+	c->user = principals_user(who);
 	memcpy(c->bytes, list->p, list->size);
 	c->list = (struct changes){ c->bytes, list->size, list->n };
 	buf_init(&c->json);

@@ -158,3 +158,11 @@ bool principals_has(const struct principals *p, uint64_t id, bool *ret_group)
 	*ret_group = p->ids[place] & 1;
 	return true;
 }
+
+uint64_t principals_user(const struct principals *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (!(p->ids[i] & 1))
+			return p->ids[i] >> 1;
+	return 0;
+}

@@ -31,6 +31,8 @@ static inline void principals_unref(struct principals *p)
 {
 	p->refs--;
 }
+/* Whose doing it is: the id of the lowest of the set that is no group; 0: all are. */
+uint64_t principals_user(const struct principals *p);
 unsigned principals_table_count(const struct principals_table *t);
 /* Whether the set has this principal; *ret_group: as a group (as both: as a user). */
 bool principals_has(const struct principals *p, uint64_t id, bool *ret_group);

@@ -212,6 +212,13 @@ static int take_page(void *arg, const struct wire_frame *f)
 	return BW_OK;
 }
 
+static void give_page(const struct page *page, struct record **ret, size_t *ret_n, bool *ret_more)
+{
+	*ret = page->records;
+	*ret_n = page->n;
+	*ret_more = page->more;
+}
+
 int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_str after,
                           unsigned max, struct record **ret, size_t *ret_n, bool *ret_more)
 {
@@ -226,12 +233,9 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 	m.max = max;
 	m.path = ask_bytes(path);
 	err = ask_repo(r, WIRE_RESOURCE_CHILDREN, &m.base, HANDLE_FIELDS(m), take_page, &page);
-	if (err != BW_OK)
-		return err;
-	*ret = page.records;
-	*ret_n = page.n;
-	*ret_more = page.more;
-	return BW_OK;
+	if (err == BW_OK)
+		give_page(&page, ret, ret_n, ret_more);
+	return err;
 }
 
 int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
@@ -248,12 +252,9 @@ int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str af
 	m.max = max;
 	m.path = ask_bytes(path);
 	err = ask_repo(r, WIRE_VERSION_LIST, &m.base, HANDLE_FIELDS(m), take_page, &page);
-	if (err != BW_OK)
-		return err;
-	*ret = page.records;
-	*ret_n = page.n;
-	*ret_more = page.more;
-	return BW_OK;
+	if (err == BW_OK)
+		give_page(&page, ret, ret_n, ret_more);
+	return err;
 }
 
 int ask_version_get(struct bw_resolver *r, struct bw_str path, struct bw_str version,
