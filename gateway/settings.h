@@ -23,7 +23,9 @@ struct gateway_settings {
 	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
 	char *realm;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
-	struct conf_list search_path;  /* /apps/, /libs/ */
+	bool             referrer_check, referrer_allow_empty;
+	struct conf_list referrer_hosts, referrer_hosts_regexp, referrer_exclude;
+	struct conf_list search_path; /* /apps/, /libs/ */
 	bool             trace;
 	char            *session_cookie;
 	uint64_t         session_timeout_s;

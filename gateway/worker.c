@@ -53,7 +53,9 @@ static struct shared_worker *me;
 
 static void serve(struct bw_req *req)
 {
-	if (req->management)
+	if (!security_permits(req))
+		; /* answered */
+	else if (req->management)
 		management_serve(req);
 	else
 		whiteboard_serve(req);

@@ -294,6 +294,7 @@ const struct bw_host *bundles_host(void)
 		.blobs = &resolver_blobs,
 		.access = &resolver_access,
 		.versioning = &resolver_versioning,
+		.req_csrf_token = security_csrf_token,
 	};
 
 	return &host;

@@ -154,6 +154,7 @@ int security_authenticate(struct bw_req *req)
 
 void security_init(struct registry *r, const struct gateway_settings *settings)
 {
+	csrf_init(settings);
 	basic_init(settings);
 	requirements_init(r, settings);
 }
@@ -162,4 +163,5 @@ void security_done(void)
 {
 	requirements_done();
 	basic_done();
+	csrf_done();
 }

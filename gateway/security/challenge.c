@@ -91,7 +91,7 @@ static bool contains(struct bw_str s, const char *text)
 	return s.n > 0 && memmem(s.p, s.n, text, strlen(text)) != NULL;
 }
 
-static bool is_browser(const struct bw_req *req)
+bool challenge_is_browser(const struct bw_req *req)
 {
 	struct bw_str agent = request_header(req, "user-agent");
 
@@ -144,7 +144,7 @@ void challenge_forbid(struct bw_req *req, const char *reason, const char *code)
 int security_challenge(struct bw_req *req, const char *reason)
 {
 	if (challenge_is_validation(req) ||
-	    (is_browser(req) && (is_by_script(req) || is_loop(req))))
+	    (challenge_is_browser(req) && (is_by_script(req) || is_loop(req))))
 		challenge_forbid(req, reason, "unknown");
 	else
 		basic_challenge(req);

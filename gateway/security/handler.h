@@ -45,6 +45,8 @@ enum auth_verdict security_extract(struct bw_req *req, struct auth_credentials *
 void challenge_forbid(struct bw_req *req, const char *reason, const char *code);
 /* Is the request only the question whether its credentials are good (j_validate=true)? */
 bool challenge_is_validation(const struct bw_req *req);
+/* Does the client call itself one (Mozilla or Opera in User-Agent)? */
+bool challenge_is_browser(const struct bw_req *req);
 /* The first parameter of the query of that name: true, and its decoded value, cut after size - 1
  * octets; false if there is none. */
 bool challenge_query_param(const struct bw_req *req, const char *name, char *value, size_t size);
@@ -52,3 +54,7 @@ bool challenge_query_param(const struct bw_req *req, const char *name, char *val
 /* requirements.c */
 void requirements_init(struct registry *r, const struct gateway_settings *settings);
 void requirements_done(void);
+
+/* csrf.c; fatal (at start) on a trusted origin that cannot be. */
+void csrf_init(const struct gateway_settings *settings);
+void csrf_done(void);

@@ -16,3 +16,12 @@ int security_authenticate(struct bw_req *req);
 bool security_is_required(const struct bw_req *req, struct bw_str path);
 /* The dialogue: 401 with a challenge, or 403. Always BW_DECLINED. */
 int security_challenge(struct bw_req *req, const char *reason);
+
+/* Whether the request may be served as far as its origin goes: false for one that another site has a
+ * browser send, which is answered with 403 then. Before anything else looks at it; (waits) for the parts
+ * of a form. */
+bool security_permits(struct bw_req *req);
+/* What the host table's entry does. */
+int security_csrf_token(struct bw_req *req, struct bw_str *ret_token);
+/* After a login or logout: tokens given out before are worth nothing. */
+void security_csrf_forget(struct bw_req *req);

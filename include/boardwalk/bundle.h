@@ -26,7 +26,7 @@ struct bw_versioning;   /* version.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
-#define BW_ABI_MINOR    2
+#define BW_ABI_MINOR    3
 
 struct bw_host {
 	size_t size;
@@ -191,6 +191,8 @@ struct bw_host {
 	const struct bw_blobs      *blobs;      /* blob.h */
 	const struct bw_access     *access;     /* acl.h */
 	const struct bw_versioning *versioning; /* version.h */
+
+	int (*req_csrf_token)(struct bw_req *req, struct bw_str *ret_token); /* form.h */
 };
 
 struct bw_bundle_descriptor {

@@ -127,6 +127,17 @@ static inline int bw_res_add_cookie(struct bw_req *req, const struct bw_cookie *
 	return bw_host->res_add_cookie(req, cookie);
 }
 
+/* ---- forms that change something ---- */
+
+/* The token that a form of this page sends back as its field ":csrf", or a script as the header
+ * X-CSRF-Token: for clients that say neither Origin nor Referer, whose requests are refused otherwise
+ * (docs/authentication.md). Good for this client until its next login or logout. In the request's
+ * memory. The first one sets a cookie: BW_ESTATE once the response is committed. */
+static inline int bw_req_csrf_token(struct bw_req *req, struct bw_str *ret_token)
+{
+	return bw_host->req_csrf_token(req, ret_token);
+}
+
 /* ---- multipart/form-data: multipart.h ----
  *
  * The body is taken apart when the parts, or the parameters, are first asked for. */
