@@ -1,9 +1,10 @@
 /* search.c - searches from their question to their answer, on a few connections of their own.
  *
  * A search is one read-only transaction: what it waits for, what it reads and what it may show are of
- * one snapshot. Rows come through a cursor of the server in small portions, each of which goes through
- * the evaluator and is forgotten. A search that is too late is answered at once; its connection is free
- * when the statement under way has ended, which takes no longer than the same limit again.
+ * one snapshot (search_begin.c). Rows come through a cursor of the server in small portions, each of
+ * which goes through the evaluator and is forgotten. A search that is too late is answered at once; its
+ * connection is free when the statement under way has ended, which takes no longer than the same limit
+ * again.
  * Owns: the connections, the jobs. Runs in: repo's loop. Fails with: BW_EBUSY (too many, or too slow:
  * the text says which), BW_EGONE, BW_EIO, BW_ETOOBIG. Logs searches that fail.
  * Tests: tests/unit/repo/search_test.c, tests/conformance/query. */
@@ -13,42 +14,9 @@
 #include <stdlib.h>
 #include <wire/chan.h>
 
-#define MAX_LANES   16u
 #define MAX_WAITING 64u
 #define PORTION     256u /* rows at a time */
 #define RETRY_S     1u
-
-struct lane {
-	struct searches *s;
-	struct pg       *pg;
-	struct job      *job;       /* NULL: free */
-	bool             is_ending; /* the end of the last transaction is under way */
-};
-
-#define N_HIDING          64u
-#define MAX_HIDING_PLACES 16u
-
-/* Where something may be hidden from a set: that takes a look at all lists of entries, and is
- * remembered. */
-struct hiding {
-	uint64_t      who, loads;
-	unsigned      n; /* beyond MAX_HIDING_PLACES: anywhere */
-	struct bw_str places[MAX_HIDING_PLACES];
-};
-
-struct searches {
-	struct ev_loop          *loop;
-	struct searches_settings settings;
-	struct resources        *resources;
-	struct loaded_watch      watch;
-	const char              *search_path; /* array */
-	struct lane              lanes[MAX_LANES];
-	TAILQ_HEAD(, job) waiting, held;
-	LIST_HEAD(, job) all;
-	struct hiding hiding[N_HIDING]; /* direct-mapped */
-	unsigned      n_waiting, n_jobs;
-	bool          is_stopping;
-};
 
 struct resources *search_resources(const struct job *job)
 {
@@ -59,7 +27,7 @@ struct resources *search_resources(const struct job *job)
 
 static void start_next(struct searches *s);
 
-static void unqueue(struct job *job)
+void search_unqueue(struct job *job)
 {
 	if (job->is_queued)
 		TAILQ_REMOVE(&job->s->waiting, job, queued);
@@ -71,7 +39,7 @@ static void unqueue(struct job *job)
 
 static void free_job(struct job *job)
 {
-	unqueue(job);
+	search_unqueue(job);
 	ev_timer_stop(job->s->loop, &job->deadline);
 	if (job->asker != NULL)
 		LIST_REMOVE(job, with_asker);
@@ -269,214 +237,14 @@ void search_rows(struct job *job, struct query_sql *sql)
 	job->has_cursor = true;
 	search_query(job, job->declare, job->n_params, job->params, on_declared);
 }
-
-/* ---- what surrounds a query ---- */
-
-struct names {
-	struct buf all, same;
-};
-
-static void add_name(struct buf *out, struct bw_str name)
-{
-	buf_append(out, buf_size(out) > 0 ? ",\"" : "{\"", 2);
-	for (size_t i = 0; i < name.n; i++) {
-		if (name.p[i] == '"' || name.p[i] == '\\')
-			buf_append(out, "\\", 1);
-		buf_append(out, name.p + i, 1);
-	}
-	buf_append(out, "\"", 1);
-}
-
-static void on_name(void *arg, struct bw_str name, bool same)
-{
-	struct names *names = arg;
-
-	add_name(&names->all, name);
-	if (same)
-		add_name(&names->same, name);
-}
-
-static const char *take_array(struct buf *array, struct arena *a)
-{
-	const char *text;
-
-	buf_append(array, buf_size(array) > 0 ? "}" : "{}", buf_size(array) > 0 ? 1 : 2);
-	text = arena_dup(a, buf_data(array), buf_size(array));
-	buf_done(array);
-	return text;
-}
-
-static void types_of(void *arg, struct bw_str type, struct arena *a, const char **ret_below,
-                     const char **ret_same)
-{
-	struct job  *job = arg;
-	struct names names;
-
-	buf_init(&names.all);
-	buf_init(&names.same);
-	type_at_or_below(job->types, type, on_name, &names);
-	*ret_below = take_array(&names.all, a);
-	*ret_same = take_array(&names.same, a);
-}
-
-void search_surroundings(struct job *job, struct query_surroundings *ret)
-{
-	*ret = (struct query_surroundings){
-		.node_types = job->node_types,
-		.types = types_of,
-		.arg = job,
-	};
-}
-
-static const char *end_array(struct job *job, const struct buf *array)
-{
-	return arena_printf(&job->arena, "{%.*s}", (int)buf_size(array),
-	                    (const char *)buf_data(array));
-}
-
-const char *search_exception_ids(struct job *job)
-{
-	return end_array(job, &job->ids);
-}
-
-const char *search_exception_names(struct job *job)
-{
-	return end_array(job, &job->names);
-}
-
-/* ---- from the question on ---- */
-
-static const struct hiding *hiding_of(struct searches *s, const struct principals *who)
-{
-	const struct acl *acl = resources_acl(s->resources);
-	struct hiding    *h = &s->hiding[who->number % N_HIDING];
-
-	if (h->who != who->number || h->loads != acl_loads(acl)) {
-		*h = (struct hiding){ .who = who->number, .loads = acl_loads(acl) };
-		h->n = acl_hiding(acl, who, h->places, MAX_HIDING_PLACES);
-	}
-	return h;
-}
-
-static void look(struct job *job)
-{
-	const struct hiding *h = hiding_of(job->s, job->who);
-	bool needed = query_needs_properties(&job->plan.q) || job->plan.n_facets > 0 ||
-	              job->plan.highlight;
-
-	if (needed && h->n > 0)
-		search_find_exceptions(job, h->places, h->n <= MAX_HIDING_PLACES ? h->n : 0);
-	else
-		search_scan(job);
-}
-
-/* Content of this snapshot may be younger than the entry that hides it. */
-static void look_or_hold(struct job *job)
-{
-	if (job->generation <= acl_generation(resources_acl(job->s->resources))) {
-		look(job);
-		return;
-	}
-	job->is_held = true;
-	TAILQ_INSERT_TAIL(&job->s->held, job, queued);
-	resources_want_entries(job->s->resources);
-}
-
-static void on_loaded(void *arg)
-{
-	struct searches *s = arg;
-	struct job      *job, *next;
-
-	for (job = TAILQ_FIRST(&s->held); job != NULL; job = next) {
-		next = TAILQ_NEXT(job, queued);
-		if (job->generation > acl_generation(resources_acl(s->resources)))
-			continue;
-		unqueue(job);
-		look(job);
-	}
-	if (!TAILQ_EMPTY(&s->held))
-		resources_want_entries(s->resources);
-}
-
-enum column { GENERATION, KEY, NODE_TYPES, TYPE_PATH, SUPER_TYPE };
-
-static bool asks_types(const struct query_node *node)
-{
-	if (node == NULL || node->kind == QUERY_IS_TYPE)
-		return node != NULL;
-	for (const struct query_node *kid = node->kid; kid != NULL; kid = kid->next)
-		if (asks_types(kid))
-			return true;
-	return false;
-}
-
-/* The super types as this snapshot has them, whatever the journal has said so far. */
-static void take_types(struct job *job, const struct pg_rows *rows)
-{
-	job->types = type_graph_new(job->s->settings.search_path, job->s->settings.n_search_path);
-	type_load_begin(job->types);
-	for (unsigned i = 0; i < pg_rows_count(rows); i++)
-		if (pg_text(rows, i, TYPE_PATH).p != NULL)
-			type_load_add(job->types, pg_text(rows, i, TYPE_PATH),
-			              pg_text(rows, i, SUPER_TYPE));
-	type_load_end(job->types);
-}
-
-static void on_surroundings(void *arg, int err, const struct pg_rows *rows)
-{
-	struct job   *job = arg;
-	struct bw_str node_types, key;
-
-	if (!search_goes_on(job, err))
-		return;
-	job->generation = pg_int(rows, 0, GENERATION);
-	key = pg_text(rows, 0, KEY);
-	job->key = arena_dup(&job->arena, key.p, key.n);
-	node_types = pg_text(rows, 0, NODE_TYPES);
-	if (job->plan.q.node_type.p != NULL && node_types.p == NULL) {
-		search_refuse(job, "no such node type", 0);
-		return;
-	}
-	if (node_types.p != NULL)
-		job->node_types = arena_dup(&job->arena, node_types.p, node_types.n);
-	if (asks_types(job->plan.q.where))
-		take_types(job, rows);
-	job->skip = job->plan.offset;
-	job->state.left = job->plan.q.has_limit ? job->plan.q.limit : UINT64_MAX;
-	if (job->plan.cursor.p != NULL) {
-		job->skip = 0;
-		if (search_cursor_get(job, &job->state) != BW_OK) {
-			search_refuse(job, "not a cursor of this search", 0);
-			return;
-		}
-	}
-	look_or_hold(job);
-}
-
-static void on_begun(void *arg, int err, const struct pg_rows *rows)
-{
-	static const char sql[] =
-		"SELECT g.acl, s.key, repo.query_node_types($2), t.path, t.super_type"
-		" FROM repo.generation g CROSS JOIN repo.search_setting s"
-		" LEFT JOIN repo.tree t ON t.super_type IS NOT NULL"
-		"  AND EXISTS (SELECT FROM unnest($1::text[]) p WHERE starts_with(t.path, p))";
-	struct job *job = arg;
-	const char *params[2];
-
-	(void)rows;
-	if (!search_goes_on(job, err))
-		return;
-	params[0] = asks_types(job->plan.q.where) ? job->s->search_path : "{}";
-	params[1] = job->plan.q.node_type.p;
-	search_query(job, sql, 2, params, on_surroundings);
-}
+/* ---- the beginning ---- */
 
 static void start(struct job *job, struct lane *lane)
 {
-	unqueue(job);
+	search_unqueue(job);
 	job->lane = lane;
 	lane->job = job;
-	search_query(job, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, on_begun);
+	search_begin(job);
 }
 
 static struct lane *free_lane(struct searches *s)
@@ -546,6 +314,11 @@ bool searches_ask(struct searches *s, struct search_asker *asker, const struct w
 
 /* ---- life ---- */
 
+static void on_loaded(void *arg)
+{
+	search_entries_loaded(arg);
+}
+
 static void on_up(struct pg *pg)
 {
 	struct lane *lane = pg_owner(pg);
@@ -567,8 +340,8 @@ struct searches *searches_new(struct ev_loop *loop, const struct searches_settin
 
 	s->loop = loop;
 	s->settings = *settings;
-	if (s->settings.connections > MAX_LANES)
-		s->settings.connections = MAX_LANES;
+	if (s->settings.connections > SEARCH_MAX_LANES)
+		s->settings.connections = SEARCH_MAX_LANES;
 	s->resources = r;
 	TAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->held);

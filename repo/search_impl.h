@@ -101,6 +101,39 @@ struct job {
 	struct buf                facets;
 };
 
+#define SEARCH_MAX_LANES         16u
+#define SEARCH_N_HIDING          64u
+#define SEARCH_MAX_HIDING_PLACES 16u
+
+struct lane {
+	struct searches *s;
+	struct pg       *pg;
+	struct job      *job;       /* NULL: free */
+	bool             is_ending; /* the end of the last transaction is under way */
+};
+
+/* Where something may be hidden from a set: that takes a look at all lists of entries, and is
+ * remembered. */
+struct search_hiding {
+	uint64_t      who, loads;
+	unsigned      n; /* beyond SEARCH_MAX_HIDING_PLACES: anywhere */
+	struct bw_str places[SEARCH_MAX_HIDING_PLACES];
+};
+
+struct searches {
+	struct ev_loop          *loop;
+	struct searches_settings settings;
+	struct resources        *resources;
+	struct loaded_watch      watch;
+	const char              *search_path; /* array */
+	struct lane              lanes[SEARCH_MAX_LANES];
+	TAILQ_HEAD(, job) waiting, held;
+	LIST_HEAD(, job) all;
+	struct search_hiding hiding[SEARCH_N_HIDING]; /* direct-mapped */
+	unsigned             n_waiting, n_jobs;
+	bool                 is_stopping;
+};
+
 /* ---- search.c ---- */
 
 /* The next statement of this job. Not for the caller: whether it could be sent. */
@@ -114,7 +147,14 @@ void              search_fail(struct job *job, int err);
 void              search_refuse(struct job *job, const char *text, size_t position);
 void              search_answer(struct job *job, struct buf *page);
 struct resources *search_resources(const struct job *job);
-void              search_surroundings(struct job *job, struct query_surroundings *ret);
+void              search_unqueue(struct job *job); /* it waits, or is held, no longer */
+
+/* ---- search_begin.c ---- */
+
+/* It has its connection. */
+void search_begin(struct job *job);
+void search_entries_loaded(struct searches *s); /* for those that are held */
+void search_surroundings(struct job *job, struct query_surroundings *ret);
 /* Exceptions complete: their texts, NULL if there are none. In the arena. */
 const char *search_exception_ids(struct job *job);
 const char *search_exception_names(struct job *job);

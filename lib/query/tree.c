@@ -1,7 +1,7 @@
 /* tree.c - the parts of a query, and what is a fit one.
  *
  * Owns: nothing; nodes live in the caller's arena. Runs in: repo, tests. Fails with: false.
- * Tests: tests/unit/query/parse_test.c. */
+ * Tests: tests/conformance/query, fuzz/query_parse. */
 #include "query.h"
 #include <base/utf8.h>
 
