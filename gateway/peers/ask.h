@@ -26,8 +26,30 @@ void ask_on_news(void (*fn)(void));
 
 /* ---- ask_auth.c: each fills a resolver (resolver.c) with user id and handle. BW_ELOGIN: refused;
  * BW_EBUSY: the hashing pool's queue is full ---- */
+
+/* What goes with a login, and what else it brings. All zero: nothing is asked for. */
+struct ask_login {
+	struct bw_str address;      /* of the client, 4 or 16 octets; absent: not known */
+	struct bw_str sudo;         /* whom to act as; absent: nobody else */
+	bool          want_session; /* of a password: a session token as well */
+	/* Of BW_OK, in the request's arena. */
+	struct bw_str token;        /* new or renewed; absent: none, or the one sent stays */
+	unsigned      token_s;      /* seconds until that ends unless it is renewed */
+	struct bw_str impersonator; /* who acts as the resolver's user; absent: he himself */
+	/* Of the others: seconds to wait, 0: not said. */
+	unsigned retry_after_s;
+};
+/* login: NULL is as all zero, and nobody looks. */
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
+                           struct ask_login *login, struct bw_resolver *r);
+/* token: as the client sent it; one above WIRE_TOKEN_MAX octets is BW_ELOGIN without a question. */
+int ask_authenticate_token(struct bw_req *req, struct bw_str token, struct ask_login *login,
                            struct bw_resolver *r);
+int ask_authenticate_bearer(struct bw_req *req, struct bw_str token, struct ask_login *login,
+                            struct bw_resolver *r);
+/* The session of that token is over on all nodes when this is BW_OK, also if it never was one;
+ * *ret_was_live (may be NULL): it was until now. */
+int ask_session_end(struct bw_req *req, struct bw_str token, bool *ret_was_live);
 /* For the guest or service user that r stands for, from auth itself: nothing that was fetched ahead
  * (ahead.h). */
 int ask_handle(struct bw_resolver *r);

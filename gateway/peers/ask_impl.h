@@ -45,6 +45,8 @@ struct ask_handles {
 	const uint8_t *first; /* the others follow */
 	size_t         size;  /* of each */
 	unsigned       n;     /* at least 1 */
+	struct bw_str  token, impersonator; /* each absent: none */
+	unsigned       token_s;
 };
 
 /* Makes m the question for handles of the guest (bundle absent) or of a service user; returns its

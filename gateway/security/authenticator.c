@@ -88,7 +88,7 @@ static int log_in(struct bw_req *req, const struct auth_handler *handler,
                   const struct auth_credentials *c)
 {
 	struct bw_resolver *r = resolver_new(req, RESOLVER_USER);
-	int                 rc = ask_authenticate_basic(req, c->user, c->password, r);
+	int                 rc = ask_authenticate_basic(req, c->user, c->password, NULL, r);
 
 	if (rc == BW_ELOGIN)
 		return refuse(req, handler);

@@ -64,7 +64,7 @@ static int log_in_again(struct bw_resolver *r)
 	int                     err = BW_ELOGIN;
 
 	if (security_extract(r->req, &c) == AUTH_CREDENTIALS)
-		err = ask_authenticate_basic(r->req, c.user, c.password, r);
+		err = ask_authenticate_basic(r->req, c.user, c.password, NULL, r);
 	explicit_bzero(&c, sizeof(c));
 	return err;
 }
@@ -74,7 +74,8 @@ static int log_in(struct bw_resolver *r, const struct bw_resolver *from,
 {
 	if (login && login->user.p)
 		return ask_authenticate_basic(r->req, login->user,
-		                              login->password.p ? login->password : BW_STR(""), r);
+		                              login->password.p ? login->password : BW_STR(""),
+		                              NULL, r);
 	if (r->kind == RESOLVER_USER)
 		return log_in_again(r);
 	r->bundle = from->bundle;

@@ -12,6 +12,10 @@
 #define FIELDS_AUTHENTICATE_ANONYMOUS bw__wire__authenticate_anonymous__descriptor
 #define FIELDS_AUTHENTICATE_SERVICE   bw__wire__authenticate_service__descriptor
 #define FIELDS_RESOLVER_HANDLE        bw__wire__resolver_handle__descriptor
+#define FIELDS_AUTHENTICATE_TOKEN     bw__wire__authenticate_token__descriptor
+#define FIELDS_AUTHENTICATE_BEARER    bw__wire__authenticate_bearer__descriptor
+#define FIELDS_SESSION_END            bw__wire__session_end__descriptor
+#define FIELDS_SESSION_ENDED          bw__wire__session_ended__descriptor
 #define FIELDS_RESOURCE_RESOLVE       bw__wire__resource_resolve__descriptor
 #define FIELDS_RESOURCE_GET           bw__wire__resource_get__descriptor
 #define FIELDS_RESOURCE_CHILDREN      bw__wire__resource_children__descriptor
@@ -113,7 +117,8 @@ const char *wire_err_text(int err)
 
 bool wire_is_secret(enum wire_id id)
 {
-	return id == WIRE_AUTHENTICATE_BASIC;
+	return id == WIRE_AUTHENTICATE_BASIC || (id >= WIRE_AUTHENTICATE_TOKEN &&
+	                                         id <= WIRE_SESSION_END);
 }
 
 int wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to,

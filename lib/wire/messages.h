@@ -18,7 +18,7 @@
 #include <boardwalk/types.h>
 #include <wire/boardwalk.pb-c.h>
 
-#define WIRE_VERSION   2
+#define WIRE_VERSION   3
 #define WIRE_HEADER    36u
 #define WIRE_FRAME_MAX 262144u /* payload octets */
 /* Of RESOURCE_COMMIT alone: 4 MiB of changes and their wrapping. What is behind it on the connection
@@ -27,6 +27,7 @@
 #define WIRE_COMMIT_MAX 4325376u
 #define WIRE_IDS        128u /* ids are below; sets of ids are 128 bits */
 #define WIRE_HANDLES    32u  /* resolver handles in one answer, at most */
+#define WIRE_TOKEN_MAX  4096u /* octets of a session or bearer token */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
 enum wire_peer { WIRE_GATEWAY = 1, WIRE_AUTH = 2, WIRE_REPO = 4, WIRE_PEER = 7 };
@@ -59,7 +60,7 @@ struct wire_frame {
 const struct wire_row *wire_row(unsigned id);
 /* The text of err.h for BW_OK or a BW_E*; NULL for a number that is none. */
 const char *wire_err_text(int err);
-/* Payloads of this id hold a password: channels wipe the buffers they went through. */
+/* Payloads of this id hold a password or a token: channels wipe the buffers they went through. */
 bool wire_is_secret(enum wire_id id);
 /* Reads a header; BW_EPROTO if the id is unknown, the direction wrong, the length over the row's
  * maximum, the flags nonsense, or a counter set that is not repo's. payload is set to
@@ -78,6 +79,10 @@ union wire_any {
 	Bw__Wire__AuthenticateAnonymous authenticate_anonymous;
 	Bw__Wire__AuthenticateService   authenticate_service;
 	Bw__Wire__ResolverHandle        resolver_handle;
+	Bw__Wire__AuthenticateToken     authenticate_token;
+	Bw__Wire__AuthenticateBearer    authenticate_bearer;
+	Bw__Wire__SessionEnd            session_end;
+	Bw__Wire__SessionEnded          session_ended;
 	Bw__Wire__ResourceResolve       resource_resolve;
 	Bw__Wire__ResourceGet           resource_get;
 	Bw__Wire__ResourceChildren      resource_children;

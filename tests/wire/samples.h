@@ -14,6 +14,10 @@ static Bw__Wire__AuthenticateBasic sample_authenticate_basic = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_basic__descriptor),
 	.user = SAMPLE_BYTES("admin"),
 	.password = SAMPLE_BYTES("a:b\0c"),
+	.address = SAMPLE_BYTES("\x7f\0\0\1"),
+	.has_sudo = 1,
+	.sudo = SAMPLE_BYTES("bob"),
+	.want_session = 1,
 };
 static Bw__Wire__AuthenticateAnonymous sample_authenticate_anonymous = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_anonymous__descriptor),
@@ -30,7 +34,35 @@ static Bw__Wire__ResolverHandle sample_resolver_handle = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resolver_handle__descriptor),
 	.user = SAMPLE_BYTES("anonymous"),
 	.count = 2,
+	.has_token = 1,
+	.token = SAMPLE_BYTES("header.claims.mac"),
+	.has_token_s = 1,
+	.token_s = 1800,
+	.has_impersonator = 1,
+	.impersonator = SAMPLE_BYTES("ada"),
 	.handles = SAMPLE_BYTES("\1\2\3 as good \0\377as any two"),
+};
+static Bw__Wire__AuthenticateToken sample_authenticate_token = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_token__descriptor),
+	.address = SAMPLE_BYTES("\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1"),
+	.has_sudo = 1,
+	.sudo = SAMPLE_BYTES("bob"),
+	.token = SAMPLE_BYTES("header.claims.mac"),
+};
+static Bw__Wire__AuthenticateBearer sample_authenticate_bearer = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__authenticate_bearer__descriptor),
+	.address = SAMPLE_BYTES("\x7f\0\0\1"),
+	.has_sudo = 1,
+	.sudo = SAMPLE_BYTES("bob"),
+	.token = SAMPLE_BYTES("header.claims.signature"),
+};
+static Bw__Wire__SessionEnd sample_session_end = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_end__descriptor),
+	.token = SAMPLE_BYTES("header.claims.mac"),
+};
+static Bw__Wire__SessionEnded sample_session_ended = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_ended__descriptor),
+	.was_live = 1,
 };
 static Bw__Wire__ResourceResolve sample_resource_resolve = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resource_resolve__descriptor),
@@ -284,6 +316,10 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_authenticate_anonymous.base,
 		&sample_authenticate_service.base,
 		&sample_resolver_handle.base,
+		&sample_authenticate_token.base,
+		&sample_authenticate_bearer.base,
+		&sample_session_end.base,
+		&sample_session_ended.base,
 		&sample_resource_resolve.base,
 		&sample_resource_get.base,
 		&sample_resource_children.base,

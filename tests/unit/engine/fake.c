@@ -182,8 +182,9 @@ void fake_account(const char *user, const char *password, bool disabled)
 }
 
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
-                           struct bw_resolver *r)
+                           struct ask_login *login, struct bw_resolver *r)
 {
+	(void)login;
 	fake.asked_auth++;
 	if (fake.auth != BW_OK)
 		return fake.auth;

@@ -109,7 +109,7 @@ static char                told_path[64];
 static void login(struct bw_req *req)
 {
 	resolver = resolver_new(req, RESOLVER_USER);
-	result = ask_authenticate_basic(req, BW_STR("admin"), BW_STR("pass:word"), resolver);
+	result = ask_authenticate_basic(req, BW_STR("admin"), BW_STR("pass:word"), NULL, resolver);
 	snprintf(told_user, sizeof(told_user), "%.*s", (int)resolver->user.n, resolver->user.p);
 	done++;
 }
@@ -129,6 +129,118 @@ Test(ask, login_brings_user_and_handle)
 	cr_assert(done == 1 && result == BW_OK && resolver->sequence == 4711);
 	cr_assert_str_eq(told_user, "admin");
 	cr_assert_eq(resolver->handle.n, HANDLE_FIXED + HANDLE_MAC);
+	request_release(req);
+	world_done();
+}
+
+static struct ask_login terms;
+
+static void login_with_terms(struct bw_req *req)
+{
+	terms = (struct ask_login){
+		.address = BW_STR("\x7f\0\0\1"),
+		.sudo = BW_STR("bob"),
+		.want_session = true,
+	};
+	resolver = resolver_new(req, RESOLVER_USER);
+	result = ask_authenticate_basic(req, BW_STR("ada"), BW_STR("x"), &terms, resolver);
+	done++;
+}
+
+static void token_login(struct bw_req *req)
+{
+	terms = (struct ask_login){ .sudo = BW_STR("bob") };
+	resolver = resolver_new(req, RESOLVER_USER);
+	result = ask_authenticate_token(req, BW_STR("a.b.c"), &terms, resolver);
+	done++;
+}
+
+static void bearer_login(struct bw_req *req)
+{
+	static const char long_token[WIRE_TOKEN_MAX + 1];
+
+	terms = (struct ask_login){ .address = BW_STR("\x7f\0\0\1") };
+	resolver = resolver_new(req, RESOLVER_USER);
+	cr_assert_eq(ask_authenticate_bearer(req, (struct bw_str){ long_token, sizeof(long_token) },
+	                                     &terms, resolver),
+	             BW_ELOGIN);
+	result = ask_authenticate_bearer(req, BW_STR("a.b.c"), &terms, resolver);
+	done++;
+}
+
+static void end_session(struct bw_req *req)
+{
+	bool was_live = false;
+
+	result = ask_session_end(req, BW_STR("a.b.c"), &was_live);
+	done += was_live ? 1 : 100;
+}
+
+/* The handle, a token, and who acts as the user. */
+static void answer_session(void)
+{
+	static const struct handle_key key = { .id = 1 };
+	static uint8_t                 bytes[HANDLE_MAX];
+	struct handle                  h = { .kind = HANDLE_USER, .sequence = 1 };
+	Bw__Wire__ResolverHandle       m = BW__WIRE__RESOLVER_HANDLE__INIT;
+
+	m.user = ask_bytes(BW_STR("bob"));
+	m.count = 1;
+	m.handles = (ProtobufCBinaryData){ handle_put(&h, NULL, &key, bytes), bytes };
+	m.has_token = m.has_token_s = m.has_impersonator = 1;
+	m.token = ask_bytes(BW_STR("x.y.z"));
+	m.token_s = 1800;
+	m.impersonator = ask_bytes(BW_STR("ada"));
+	wire_answer(auth.chan, &auth.last.q, 0, 0, &m.base);
+	turn();
+}
+
+Test(ask, what_goes_with_a_login_and_comes_back)
+{
+	const Bw__Wire__AuthenticateBasic *m;
+	struct bw_req                     *req;
+
+	world_ready();
+	req = start(login_with_terms);
+	m = &auth.last.m.u->authenticate_basic;
+	cr_assert(m->address.len == 4 && m->want_session && m->has_sudo && m->sudo.len == 3);
+	answer_session();
+	cr_assert(done == 1 && result == BW_OK);
+	cr_assert(bw_str_eq(resolver->user, BW_STR("bob")));
+	cr_assert(bw_str_eq(terms.token, BW_STR("x.y.z")) && terms.token_s == 1800);
+	cr_assert(bw_str_eq(terms.impersonator, BW_STR("ada")));
+	request_release(req);
+	world_done();
+}
+
+Test(ask, tokens_in_place_of_a_password)
+{
+	Bw__Wire__SessionEnded ended = BW__WIRE__SESSION_ENDED__INIT;
+	struct bw_req         *req;
+
+	world_ready();
+	req = start(token_login);
+	cr_assert_eq(auth.last.q.id, WIRE_AUTHENTICATE_TOKEN);
+	cr_assert_eq(auth.last.m.u->authenticate_token.token.len, 5);
+	cr_assert(auth.last.m.u->authenticate_token.has_sudo);
+	answer_handle("ada", 1);
+	cr_assert(done == 1 && result == BW_OK && terms.token.p == NULL);
+	cr_assert(terms.impersonator.p == NULL);
+	request_release(req);
+
+	req = start(bearer_login);
+	cr_assert_eq(auth.last.q.id, WIRE_AUTHENTICATE_BEARER);
+	cr_assert_eq(auth.last.m.u->authenticate_bearer.address.len, 4);
+	answer_failed(&auth, BW_ELOGIN);
+	cr_assert(done == 2 && result == BW_ELOGIN);
+	request_release(req);
+
+	req = start(end_session);
+	cr_assert_eq(auth.last.q.id, WIRE_SESSION_END);
+	ended.was_live = true;
+	wire_answer(auth.chan, &auth.last.q, 0, 0, &ended.base);
+	turn();
+	cr_assert(done == 3 && result == BW_OK);
 	request_release(req);
 	world_done();
 }

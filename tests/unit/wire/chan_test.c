@@ -22,8 +22,8 @@ Test(chan, nothing_is_open_before_hello)
 }
 
 /* The version of a HELLO that is written out. */
-#define HELLO_START "\x08\x02"
-_Static_assert(WIRE_VERSION == 2, "HELLO_START");
+#define HELLO_START "\x08\x03"
+_Static_assert(WIRE_VERSION == 3, "HELLO_START");
 
 Test(chan, other_version_is_refused_with_both_numbers)
 {
