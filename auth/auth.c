@@ -75,19 +75,6 @@ static void load_secrets(struct auth *auth)
 	auth->conninfo = program_secret("AUTH_DATABASE_URL", auth->settings.database);
 }
 
-static void filter_calls(void)
-{
-	/* PostgreSQL over a socket or the network: names are looked up and certificates read. */
-	static const char *const allow[] = {
-		"socket", "connect", "sendmmsg", "openat", "fstat",      "newfstatat", "access",
-		"ioctl",  "getuid",  "geteuid",  "uname",  "getdents64", NULL,
-	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork",
-		                                "vfork",  "ptrace",   NULL };
-
-	sandbox_filter(allow, kill_for);
-}
-
 /* ---- the loop ---- */
 
 /* The last step of starting, and once more after each loss of the connection. */
@@ -173,8 +160,9 @@ static void stop(struct auth *auth)
 
 int main(int argc, char **argv)
 {
-	struct auth            auth = { 0 };
-	struct program_options options =
+	static const char *const nowhere[] = { NULL };
+	struct auth              auth = { 0 };
+	struct program_options   options =
 		program_options(argc, argv, "boardwalk-auth", auth_settings_print);
 
 	log_init("auth", LOG_LEVEL_INFO);
@@ -192,9 +180,11 @@ int main(int argc, char **argv)
 	sandbox_become(auth.settings.user);
 	sandbox_harden();
 	load_secrets(&auth);
+	if (!sandbox_write_below(nowhere))
+		log_info(0, "this kernel has no Landlock");
 	log_start();
 	start_pool(&auth);
-	filter_calls();
+	sandbox_filter_asking();
 	run(&auth);
 	stop(&auth);
 	log_info(0, "stopped");

@@ -39,6 +39,9 @@ const struct conf_key gateway_keys[] = {
 	    "file of the access log, one line per request; -: standard output, empty: none"),
 	KEY("spool", CONF_STRING, spool, "/var/lib/boardwalk/spool", 0, 0,
 	    "folder for request bodies above 1 MiB and for their parts, as unlinked files"),
+	KEY("upload_folders", CONF_STRINGS, upload_folders, NULL, 0, 0,
+	    "folders besides the spool that a servlet's multipart.location may lie in; nothing "
+	    "else can be written"),
 	KEY("spin_us", CONF_UINT, spin_us, "20", 0, 1000,
 	    "microseconds that a worker polls before it sleeps, after activity"),
 	KEY("max_connections", CONF_UINT, max_connections, "10000", 1, 1000000,

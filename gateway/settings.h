@@ -16,6 +16,7 @@ struct gateway_settings {
 	uint64_t         bundle_drain_ms;
 	char            *access_log; /* file, "-" for stdout, empty: off */
 	char            *spool;      /* folder for large bodies */
+	struct conf_list upload_folders; /* for multipart.location, besides the spool */
 	uint64_t         spin_us;
 	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
 	uint64_t         max_body, max_head, max_target, max_form, max_parameters;

@@ -36,9 +36,11 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <base/sandbox.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -47,6 +49,7 @@
 #define OFFLOAD_QUEUE   256
 #define DRAIN_MS        30000 /* for asynchronous requests that would wait longer */
 #define TRIM_MS         10000
+#define MAX_FOLDERS     32
 
 static struct loop_timer     trim, tend;
 static struct shared_worker *me;
@@ -165,6 +168,27 @@ static void filter_calls(void)
 	sandbox_filter(allow, kill_for);
 }
 
+/* Large bodies and parts are written to the spool, log lines to their file: all else is for reading. Here,
+ * since threads that are there already would be left out. */
+static void confine_writes(const struct gateway_settings *s)
+{
+	const char *folders[MAX_FOLDERS + 3];
+	char       *log = xstrdup(s->access_log);
+	size_t      n = 0;
+
+	folders[n++] = s->spool;
+	if (strchr(log, '/') != NULL)
+		folders[n++] = dirname(log);
+	if (s->upload_folders.n > MAX_FOLDERS)
+		fatalx("gateway.upload_folders: more than %d", MAX_FOLDERS);
+	for (size_t i = 0; i < s->upload_folders.n; i++)
+		folders[n++] = s->upload_folders.items[i];
+	folders[n] = NULL;
+	if (!sandbox_write_below(folders))
+		log_info(0, "this kernel has no Landlock");
+	free(log);
+}
+
 static void confine(const struct worker *w)
 {
 	char name[16];
@@ -174,6 +198,7 @@ static void confine(const struct worker *w)
 	sandbox_die_with_parent();
 	if (getppid() != w->parent)
 		exit(1); /* it died before the kernel was asked to tell us */
+	confine_writes(w->settings);
 }
 
 int worker_run(const struct worker *w)

@@ -82,19 +82,6 @@ static void load_secrets(struct repo *repo)
 	repo->conninfo = program_secret("REPO_DATABASE_URL", repo->settings.database);
 }
 
-static void filter_calls(void)
-{
-	/* PostgreSQL over a socket or the network: names are looked up and certificates read. */
-	static const char *const allow[] = {
-		"socket", "connect", "sendmmsg", "openat", "fstat",      "newfstatat", "access",
-		"ioctl",  "getuid",  "geteuid",  "uname",  "getdents64", NULL,
-	};
-	static const char *const kill_for[] = { "execve", "execveat", "fork",
-		                                "vfork",  "ptrace",   NULL };
-
-	sandbox_filter(allow, kill_for);
-}
-
 /* ---- the loop ---- */
 
 static void on_current(void *arg)
@@ -228,8 +215,9 @@ static void stop(struct repo *repo)
 
 int main(int argc, char **argv)
 {
-	struct repo            repo = { 0 };
-	struct program_options options =
+	static const char *const nowhere[] = { NULL };
+	struct repo              repo = { 0 };
+	struct program_options   options =
 		program_options(argc, argv, "boardwalk-repo", repo_settings_print);
 
 	log_init("repo", LOG_LEVEL_INFO);
@@ -246,11 +234,13 @@ int main(int argc, char **argv)
 	sandbox_become(repo.settings.user);
 	sandbox_harden();
 	load_secrets(&repo);
+	if (!sandbox_write_below(nowhere))
+		log_info(0, "this kernel has no Landlock");
 	log_start();
 	repo.loop = ev_default_loop(EVFLAG_AUTO);
 	if (repo.loop == NULL)
 		fatalx("no event loop");
-	filter_calls();
+	sandbox_filter_asking();
 	run(&repo);
 	stop(&repo);
 	log_info(0, "stopped");

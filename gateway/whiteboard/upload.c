@@ -15,6 +15,7 @@
 #include <base/fatal.h>
 #include <base/log.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <forms/multipart.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -141,18 +142,18 @@ static char *folder_of(const struct reading *r, const struct bw_context *c)
 	return path;
 }
 
-/* NULL: files can be made there. */
+/* NULL: files can be made there. Permissions are not all that decides, so one is made. */
 static const char *why_unusable(const char *folder)
 {
-	struct stat st;
+	int fd;
 
 	if (!folder)
 		return "there is no such folder below the default one";
-	if (stat(folder, &st) != 0)
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
 		return strerror(errno);
-	if (!S_ISDIR(st.st_mode))
-		return strerror(ENOTDIR);
-	return access(folder, W_OK | X_OK) != 0 ? strerror(errno) : NULL;
+	close(fd);
+	return NULL;
 }
 
 enum failure_code upload_bind(const struct reading *r, const struct bw_context *c,

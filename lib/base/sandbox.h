@@ -1,6 +1,7 @@
 /* sandbox.h - what a process gives up once it is set up: its user, new privileges, core dumps,
  * system calls. Each step is fatal when it fails: what cannot be confined does not run. */
 #pragma once
+#include <stdbool.h>
 
 /* Becomes that user with its own group and no others, if started by root; otherwise stays who it
  * is. NULL or "": stays. HOME becomes that user's. Sets PR_SET_PDEATHSIG anew afterwards if it was
@@ -26,6 +27,16 @@ void sandbox_die_with_parent(void);
  * lacks is skipped. kill: calls that end the process instead of failing; NULL-terminated, may be
  * NULL. With BOARDWALK_SANITIZED defined, what the sanitizers need is added, and does not kill. */
 void sandbox_filter(const char *const *allow, const char *const *kill);
+
+/* The filter of a process that answers on sockets it has and asks a database, over a socket or the
+ * network: it may read files, connect and resolve names. To start a program, or to trace one, ends it. */
+void sandbox_filter_asking(void);
+
+/* From here on this thread, and those it starts, may write, make and remove files below these folders
+ * alone (NULL-terminated; one that is not there counts for nothing); what is open stays open, and reading is not touched. False:
+ * this kernel cannot do that, and nothing has changed. Before sandbox_filter, and before any thread that
+ * is to be confined. */
+bool sandbox_write_below(const char *const *folders);
 
 /* Before sandbox_filter: files may be mapped as code, unless they are writable by it. For processes that
  * load shared objects while they serve; memory that is no file's still cannot become executable. */

@@ -85,7 +85,7 @@ static void start(const char *steps_file)
 	test_gateway_start(&gateway, &(struct test_gateway_options){
 					     .workers = n_workers,
 					     .bundles = bundles,
-					     .settings = "  engine: false\n",
+					     .settings = "  engine: false\n  upload_folders: [/tmp]\n",
 					     .environment = (const char *const *)environment.items,
 				     });
 	running = true;

@@ -16,6 +16,7 @@
  *   /t/execute         becomes another program */
 #include <boardwalk/boardwalk.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,10 @@ static int get_forbidden(void *self, struct bw_req *req)
 		{ "listen", SYS_listen, { -1, 0 } },
 		{ "unshare", SYS_unshare, { 0 } },
 		{ "io_uring_setup", SYS_io_uring_setup, { 1, 0 } },
+		{ "file elsewhere",
+		  SYS_openat,
+		  { AT_FDCWD, (long)"/tmp/boardwalk-forbidden", O_WRONLY | O_CREAT, 0600 } },
+		{ "folder elsewhere", SYS_mkdir, { (long)"/tmp/boardwalk-forbidden", 0700 } },
 	};
 	int err = BW_OK;
 

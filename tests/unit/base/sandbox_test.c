@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -351,4 +352,100 @@ Test(sandbox, die_with_parent)
 	if (geteuid() == 0)
 		check_child(leave_a_child, "nobody", 0);
 	cr_assert(lt(u64, clock_mono_us() - begin, 15000000), "it ended by its alarm");
+}
+
+/* ---- what auth and repo keep ---- */
+
+static void try_asking(void *arg)
+{
+	(void)arg;
+	sandbox_filter_asking();
+	child_assert(open("/dev/null", O_RDONLY) >= 0);
+	child_assert(socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+	child_assert(FAILS_WITH(EPERM, bind(0, NULL, 0)));
+	child_assert(FAILS_WITH(EPERM, listen(0, 1)));
+	child_assert(FAILS_WITH(EPERM, setuid(getuid())));
+	child_assert(FAILS_WITH(EPERM, syscall(SYS_bpf, 0, NULL, 0)));
+	child_assert(FAILS_WITH(EPERM, syscall(SYS_io_uring_setup, 1, NULL)));
+	child_assert(FAILS_WITH(EPERM, syscall(SYS_mount, NULL, NULL, NULL, 0, NULL)));
+	child_assert(FAILS_WITH(EPERM, syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)));
+	child_assert(FAILS_WITH(EPERM, mkdir("/tmp/boardwalk-forbidden", 0700)));
+#ifndef BOARDWALK_SANITIZED
+	child_assert(FAILS_WITH(EPERM, unlink("/nowhere")));
+	child_assert(FAILS_WITH(EPERM, kill(getpid(), 0)));
+	child_assert(
+		FAILS_WITH(EPERM, syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0)));
+#endif
+	execl("/bin/true", "true", NULL);
+	_exit(0); /* not reached */
+}
+
+Test(sandbox, who_asks_a_database_starts_no_program)
+{
+	check_child(try_asking, NULL, CHILD_KILLED + SIGSYS);
+}
+
+/* ---- files ---- */
+
+static char folder[] = "/tmp/boardwalk-sandbox-XXXXXX";
+
+static bool can_write(const char *name)
+{
+	char path[128];
+	int  fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return unlink(path) == 0;
+}
+
+static void *write_in_thread(void *arg)
+{
+	return can_write("out/x") ? arg : NULL;
+}
+
+/* Code 99: the kernel has no Landlock. */
+static void try_files(void *arg)
+{
+	char              in[128];
+	const char *const allowed[] = { in, "/nonexistent/folder", NULL };
+	int               kept = open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	pthread_t         thread;
+	void             *could = arg;
+
+	snprintf(in, sizeof(in), "%s/in", folder);
+	child_assert(can_write("in/x") && can_write("out/x"));
+	if (!sandbox_write_below(allowed))
+		_exit(99);
+	child_assert(can_write("in/x"));
+	child_assert(!can_write("out/x") && errno == EACCES);
+	child_assert(FAILS_WITH(EACCES, open("/dev/null", O_WRONLY)));
+	child_assert(open("/dev/null", O_RDONLY) >= 0);
+	child_assert(FAILS_WITH(EACCES, mkdir("/tmp/boardwalk-forbidden", 0700)));
+	child_assert(FAILS_WITH(EACCES, symlink("/", "/tmp/boardwalk-forbidden")));
+	child_assert(write(kept, "x", 1) == 1);
+	child_assert(pthread_create(&thread, NULL, write_in_thread, &kept) == 0);
+	child_assert(pthread_join(thread, &could) == 0 && could == NULL);
+}
+
+Test(sandbox, files_are_written_below_some_folders_alone)
+{
+	char path[128];
+	int  end;
+
+	cr_assert(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof(path), "%s/in", folder);
+	cr_assert(mkdir(path, 0700) == 0);
+	snprintf(path, sizeof(path), "%s/out", folder);
+	cr_assert(mkdir(path, 0700) == 0);
+	end = run_child(try_files, NULL, text, sizeof(text));
+	cr_expect(rmdir(path) == 0);
+	snprintf(path, sizeof(path), "%s/in", folder);
+	cr_expect(rmdir(path) == 0 && rmdir(folder) == 0);
+	if (end == 99)
+		cr_skip_test("this kernel has no Landlock");
+	cr_assert(eq(int, end, 0), "%s", text);
 }
