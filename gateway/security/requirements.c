@@ -1,12 +1,17 @@
 /* requirements.c - the table of authentication requirements: for which part of the URL space
  * credentials are needed.
  *
- *    "+/a" or "/a"   needed at /a, below it, and for every rendering of it (/a.html)
- *    "-/a/b"         not needed there; the longest path decides
+ *    "+/a" or "/a"       needed at /a, below it, and for every rendering of it (/a.html)
+ *    "-/a/b"             not needed there; the longest path decides
+ *    "+//h:8080/a"       the same on one host; "+https://h/a": and by one scheme
+ *
+ * As Sling does it, rules for a scheme and host go before those for a host, and these before all others,
+ * however long the paths are: so a short rule for a host may beat a long one for all. Where that would
+ * open what the longer one closes, the longer one holds; and the operator is told to say it otherwise.
  *
  * Sources, the first that names a path deciding: the operator's settings; two built-in openings; the
  * property sling.auth.requirements of registered services, among which "needed" wins. What nothing
- * names is as gateway.anonymous says. Rules for a single host (//host/path) are not supported.
+ * names is as gateway.anonymous says.
  *
  * A rule that cannot be, or a path named twice by one source, stops the start if the operator wrote
  * it. In a registration it costs that registration its openings, and is logged; what it closes stays
@@ -21,39 +26,42 @@
 #include <base/log.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <strings.h>
+#include "request.h"
 #include "security/handler.h"
+#include "security/rule.h"
 #include "security/security.h"
 #include "settings.h"
 #include "whiteboard/registry.h"
 
 #define MAX_RULES 256u /* of one registration */
 
-enum origin { SETTINGS, BUILT_IN, SERVICE };
-
-struct rule {
-	const char *path; /* without a slash at its end; "" stands for "/" */
-	size_t      n;
-	bool        needed;
-	enum origin origin;
-};
-
 struct source {
 	struct source *next;
 	int64_t        service; /* its id */
-	struct rule   *rules;   /* paths on the heap */
+	struct rule   *rules;   /* owned */
 	size_t         n;
 };
 
-/* Rules of one length: where they are in the table. */
+/* Rules of one length and site: where they are in the table. */
 struct group {
 	size_t length, first, n;
 };
 
+/* The groups of one scheme and host, of one host, or of all: where they are in the table. */
+struct site {
+	const struct origin *of; /* host absent: all */
+	size_t               first, n;
+};
+
 static struct {
-	struct rule  *rules; /* longest first, then by octets; paths borrow the sources */
-	size_t        n;
-	struct group *groups; /* longest first */
+	struct rule
+		*rules; /* by site, then longest first, then by octets; texts are the sources' */
+	size_t   n;
+	struct group *groups;
 	size_t        n_groups;
+	struct site  *sites; /* the most special ones first */
+	size_t        n_sites;
 } table;
 
 static struct source    settings_source; /* and the built-in openings */
@@ -61,72 +69,38 @@ static struct source   *services;
 static struct registry *registry;
 static bool             anonymous, is_stale;
 
-/* ---- reading a rule ---- */
+/* ---- sites ---- */
 
-/* Why text (sign and blanks are off) cannot be the path of a rule, or NULL. It is compared with
- * canonical paths, so whatever is not canonical would silently match nothing. */
-static const char *path_problem(struct bw_str path)
+static int compare_text(struct bw_str a, struct bw_str b)
 {
-	size_t start = 1;
-
-	if (path.p[0] != '/' ? memmem(path.p, path.n, "://", 3) != NULL
-	                     : path.n > 1 && path.p[1] == '/')
-		return "rules for a single host are not supported, give the path alone";
-	if (path.p[0] != '/')
-		return "is no absolute path";
-	for (size_t i = 0; i < path.n; i++)
-		if ((unsigned char)path.p[i] < ' ' || strchr("?#;\\\x7f", path.p[i]) != NULL)
-			return "has a character that no canonical path has";
-	for (size_t i = 1; i <= path.n; i++) {
-		struct bw_str segment = { path.p + start, i - start };
-
-		if (i < path.n && path.p[i] != '/')
-			continue;
-		if (bw_str_eq(segment, BW_STR(".")) || bw_str_eq(segment, BW_STR("..")) ||
-		    (segment.n == 0 && i < path.n))
-			return "has an empty or dot segment";
-		start = i + 1;
-	}
-	return NULL;
+	if (a.n != b.n)
+		return a.n > b.n ? -1 : 1;
+	return a.n > 0 ? strncasecmp(a.p, b.p, a.n) : 0;
 }
 
-static struct bw_str trim(struct bw_str s)
+/* A scheme and a host first, then a host, then none: as it happens, the longer text first. */
+static int compare_sites(const struct origin *a, const struct origin *b)
 {
-	while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
-		s.n--;
-	while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t'))
-		s = (struct bw_str){ s.p + 1, s.n - 1 };
-	return s;
+	int diff = (b->scheme.p != NULL) - (a->scheme.p != NULL);
+
+	if (diff == 0)
+		diff = (b->host.p != NULL) - (a->host.p != NULL);
+	if (diff == 0)
+		diff = compare_text(a->host, b->host);
+	if (diff == 0)
+		diff = compare_text(a->scheme, b->scheme);
+	return diff != 0 ? diff : (a->port > b->port) - (a->port < b->port);
 }
 
-/* NULL: *ret is filled, or left with path NULL for an empty element. Else the problem. */
-static const char *parse_rule(struct bw_str text, struct rule *ret)
+/* Is whatever is at b at a as well? */
+static bool site_has(const struct origin *a, const struct origin *b)
 {
-	const char *problem;
-	bool        needed = true;
-
-	text = trim(text);
-	ret->path = NULL;
-	if (text.n == 0)
-		return NULL;
-	if (text.p[0] == '+' || text.p[0] == '-') {
-		needed = text.p[0] == '+';
-		text = (struct bw_str){ text.p + 1, text.n - 1 };
-	}
-	if (text.n == 0)
-		return "has no path";
-	problem = path_problem(text);
-	if (problem != NULL)
-		return problem;
-	while (text.n > 0 && text.p[text.n - 1] == '/')
-		text.n--;
-	if (text.n == 0)
-		return "the rule for / is gateway.anonymous";
-	ret->path = xstrndup(text.p, text.n);
-	ret->n = text.n;
-	ret->needed = needed;
-	return NULL;
+	return a->host.p == NULL ||
+	       (b->host.p != NULL && compare_text(a->host, b->host) == 0 && a->port == b->port &&
+	        (a->scheme.p == NULL || compare_text(a->scheme, b->scheme) == 0));
 }
+
+/* ---- the operator's rules ---- */
 
 static void add_rule(struct source *s, const struct rule *rule)
 {
@@ -134,10 +108,15 @@ static void add_rule(struct source *s, const struct rule *rule)
 	s->rules[s->n++] = *rule;
 }
 
+static bool is_same_place(const struct rule *a, const struct rule *b)
+{
+	return bw_str_eq(a->path, b->path) && compare_sites(&a->site, &b->site) == 0;
+}
+
 static struct rule *find_rule(const struct source *s, const struct rule *rule)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->rules[i].n == rule->n && memcmp(s->rules[i].path, rule->path, rule->n) == 0)
+		if (is_same_place(&s->rules[i], rule))
 			return &s->rules[i];
 	return NULL;
 }
@@ -145,13 +124,32 @@ static struct rule *find_rule(const struct source *s, const struct rule *rule)
 static void source_done(struct source *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		free((char *)s->rules[i].path);
+		rule_done(&s->rules[i]);
 	free(s->rules);
 	s->rules = NULL;
 	s->n = 0;
 }
 
-/* ---- the operator's rules ---- */
+/* A shorter rule for a host that would go before a longer and contrary one for more hosts: whoever wrote
+ * both can hardly mean that. */
+static bool is_beaten(const struct rule *wide, const struct rule *narrow)
+{
+	return wide->needed != narrow->needed && wide->path.n > narrow->path.n &&
+	       compare_sites(&wide->site, &narrow->site) != 0 &&
+	       site_has(&wide->site, &narrow->site) && rule_covers(narrow, wide->path);
+}
+
+static const char *problem_of(const struct source *s, const struct rule *rule)
+{
+	if (find_rule(s, rule) != NULL)
+		return "the path has a rule already";
+	for (size_t i = 0; i < s->n; i++)
+		if (is_beaten(&s->rules[i], rule) || is_beaten(rule, &s->rules[i]))
+			return "contradicts a rule for the same path of another host, the longer "
+			       "of "
+			       "which would not count";
+	return NULL;
+}
 
 static void read_settings(const struct gateway_settings *settings)
 {
@@ -160,20 +158,20 @@ static void read_settings(const struct gateway_settings *settings)
 
 	for (size_t i = 0; i < settings->requirements.n; i++) {
 		const char *text = settings->requirements.items[i];
-		const char *problem = parse_rule(bw_str(text), &rule);
+		const char *problem = rule_parse(bw_str(text), &rule);
 
-		if (problem == NULL && rule.path != NULL &&
-		    find_rule(&settings_source, &rule) != NULL)
-			problem = "the path has a rule already";
+		if (problem == NULL && rule.text != NULL)
+			problem = problem_of(&settings_source, &rule);
 		if (problem != NULL)
 			fatalx("gateway.requirements: \"%s\": %s", text, problem);
-		rule.origin = SETTINGS;
-		if (rule.path != NULL)
-			add_rule(&settings_source, &rule);
+		if (rule.text == NULL)
+			continue;
+		rule.source = RULE_OF_SETTINGS;
+		add_rule(&settings_source, &rule);
 	}
 	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
-		parse_rule(bw_str(openings[i]), &rule);
-		rule.origin = BUILT_IN;
+		rule_parse(bw_str(openings[i]), &rule);
+		rule.source = RULE_BUILT_IN;
 		add_rule(&settings_source, &rule);
 	}
 }
@@ -189,7 +187,7 @@ static void keep_closings(struct source *s)
 		if (s->rules[i].needed)
 			s->rules[kept++] = s->rules[i];
 		else
-			free((char *)s->rules[i].path);
+			rule_done(&s->rules[i]);
 	}
 	s->n = kept;
 }
@@ -198,18 +196,18 @@ static const char *add_service_rule(struct source *s, struct bw_str text)
 {
 	struct rule  rule;
 	struct rule *there;
-	const char  *problem = parse_rule(text, &rule);
+	const char  *problem = rule_parse(text, &rule);
 
-	if (problem != NULL || rule.path == NULL)
+	if (problem != NULL || rule.text == NULL)
 		return problem;
-	rule.origin = SERVICE;
+	rule.source = RULE_OF_SERVICE;
 	there = find_rule(s, &rule);
 	if (there == NULL) {
 		add_rule(s, &rule);
 		return NULL;
 	}
 	there->needed |= rule.needed;
-	free((char *)rule.path);
+	rule_done(&rule);
 	return "the path has a rule already";
 }
 
@@ -275,25 +273,22 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *se
 
 /* ---- the table ---- */
 
-/* Longest first, then by octets; of one path the rule that decides comes first. */
+/* Of one place the rule that decides comes first. */
 static int compare_rules(const void *left, const void *right)
 {
 	const struct rule *a = left, *b = right;
-	int                diff;
+	int                diff = compare_sites(&a->site, &b->site);
 
-	if (a->n != b->n)
-		return a->n > b->n ? -1 : 1;
-	diff = memcmp(a->path, b->path, a->n);
 	if (diff != 0)
 		return diff;
-	if (a->origin != b->origin)
-		return a->origin < b->origin ? -1 : 1;
+	if (a->path.n != b->path.n)
+		return a->path.n > b->path.n ? -1 : 1;
+	diff = memcmp(a->path.p, b->path.p, a->path.n);
+	if (diff != 0)
+		return diff;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
 	return (int)b->needed - (int)a->needed;
-}
-
-static bool is_same_path(const struct rule *a, const struct rule *b)
-{
-	return a->n == b->n && memcmp(a->path, b->path, a->n) == 0;
 }
 
 static size_t put_rules(const struct source *s, size_t at)
@@ -303,17 +298,26 @@ static size_t put_rules(const struct source *s, size_t at)
 	return at + s->n;
 }
 
+/* A new site, and a new group, begin where the rules change theirs. */
 static void make_groups(void)
 {
-	table.groups = xcalloc(table.n > 0 ? table.n : 1, sizeof(*table.groups));
-	table.n_groups = 0;
+	table.groups = xcalloc(table.n + 1, sizeof(*table.groups));
+	table.sites = xcalloc(table.n + 1, sizeof(*table.sites));
+	table.n_groups = table.n_sites = 0;
 	for (size_t i = 0; i < table.n; i++) {
-		struct group *last = &table.groups[table.n_groups > 0 ? table.n_groups - 1 : 0];
+		const struct rule *rule = &table.rules[i];
+		struct site       *site = &table.sites[table.n_sites > 0 ? table.n_sites - 1 : 0];
 
-		if (table.n_groups > 0 && last->length == table.rules[i].n)
-			last->n++;
-		else
-			table.groups[table.n_groups++] = (struct group){ table.rules[i].n, i, 1 };
+		if (site->of == NULL || compare_sites(site->of, &rule->site) != 0) {
+			site = &table.sites[table.n_sites++];
+			*site = (struct site){ &rule->site, table.n_groups, 0 };
+		}
+		if (site->n > 0 && table.groups[table.n_groups - 1].length == rule->path.n) {
+			table.groups[table.n_groups - 1].n++;
+			continue;
+		}
+		table.groups[table.n_groups++] = (struct group){ rule->path.n, i, 1 };
+		site->n++;
 	}
 }
 
@@ -321,6 +325,7 @@ static void drop_table(void)
 {
 	free(table.rules);
 	free(table.groups);
+	free(table.sites);
 	memset(&table, 0, sizeof(table));
 }
 
@@ -331,13 +336,13 @@ static void make_table(void)
 	drop_table();
 	for (const struct source *s = services; s != NULL; s = s->next)
 		n += s->n;
-	table.rules = xcalloc(n > 0 ? n : 1, sizeof(*table.rules));
+	table.rules = xcalloc(n + 1, sizeof(*table.rules));
 	n = put_rules(&settings_source, 0);
 	for (const struct source *s = services; s != NULL; s = s->next)
 		n = put_rules(s, n);
 	qsort(table.rules, n, sizeof(*table.rules), compare_rules);
 	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || !is_same_path(&table.rules[kept - 1], &table.rules[i]))
+		if (kept == 0 || !is_same_place(&table.rules[kept - 1], &table.rules[i]))
 			table.rules[kept++] = table.rules[i];
 	table.n = kept;
 	make_groups();
@@ -350,7 +355,7 @@ static const struct rule *find_in_group(const struct group *g, const char *path)
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int    diff = memcmp(path, table.rules[middle].path, g->length);
+		int    diff = memcmp(path, table.rules[middle].path.p, g->length);
 
 		if (diff == 0)
 			return &table.rules[middle];
@@ -362,24 +367,58 @@ static const struct rule *find_in_group(const struct group *g, const char *path)
 	return NULL;
 }
 
-bool security_is_required(const struct bw_req *req, struct bw_str path)
+/* The longest one. */
+static const struct rule *find_in_site(const struct site *site, struct bw_str path)
 {
-	(void)req; /* rules for one host would look at it */
-	if (is_stale)
-		make_table();
-	for (size_t i = 0; i < table.n_groups; i++) {
-		const struct group *g = &table.groups[i];
+	for (size_t i = 0; i < site->n; i++) {
+		const struct group *g = &table.groups[site->first + i];
 		const struct rule  *rule;
 
-		/* A rule covers its path, and what goes on from there with a slash or a dot. */
 		if (g->length > path.n ||
 		    (g->length < path.n && path.p[g->length] != '/' && path.p[g->length] != '.'))
 			continue;
 		rule = find_in_group(g, path.p);
 		if (rule != NULL)
-			return rule->needed;
+			return rule;
 	}
-	return !anonymous;
+	return NULL;
+}
+
+/* The site of the request; false: its Host is none that a rule could name. */
+static bool own_site(const struct bw_req *req, struct origin *ret)
+{
+	if (!origin_of(req->scheme, req->host, ret))
+		return false;
+	ret->port = rule_port(ret->port);
+	return true;
+}
+
+bool security_is_required(const struct bw_req *req, struct bw_str path)
+{
+	const struct rule *decides = NULL;
+	struct origin      own = { BW_ABSENT, BW_ABSENT, 0 };
+	bool               has_site = false;
+
+	if (is_stale)
+		make_table();
+	/* Without rules for a host there is one site, which has them all. */
+	if (table.n_sites > 1)
+		has_site = own_site(req, &own);
+	for (size_t i = 0; i < table.n_sites; i++) {
+		const struct site *site = &table.sites[i];
+		const struct rule *rule;
+
+		if (site->of->host.p != NULL && (!has_site || !site_has(site->of, &own)))
+			continue;
+		rule = find_in_site(site, path);
+		if (rule == NULL)
+			continue;
+		if (decides == NULL)
+			decides = rule;
+		else if (rule->needed && rule->path.n > decides->path.n)
+			return true;
+	}
+	return decides != NULL ? decides->needed : !anonymous;
 }
 
 /* ---- life ---- */

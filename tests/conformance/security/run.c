@@ -68,6 +68,22 @@ static void register_rules(struct registry *r, char *rules)
 		fatalx("rules cannot be registered");
 }
 
+/* What is asked for: a path of http://h, or scheme://host/path. */
+static bool ask(const char *target)
+{
+	const char *host = strstr(target, "://"),
+		   *path = host != NULL ? strchr(host + 3, '/') : NULL;
+	struct bw_req *req = request_new();
+
+	req->scheme = BW_STR("http");
+	req->host = BW_STR("h");
+	if (path == NULL)
+		return security_is_required(req, bw_str(target));
+	req->scheme = (struct bw_str){ target, (size_t)(host - target) };
+	req->host = (struct bw_str){ host + 3, (size_t)(path - host - 3) };
+	return security_is_required(req, bw_str(path));
+}
+
 /* The answer comes as the exit status of a child: settings that are refused end the process. services:
  * the rules of registrations parted by " ; ", or NULL. */
 static const char *ask_child(bool anonymous, char *rules, char *services, const char *path)
@@ -85,7 +101,7 @@ static const char *ask_child(bool anonymous, char *rules, char *services, const 
 		security_init(r, &fake_settings);
 		for (size_t i = 0; i < n; i++)
 			register_rules(r, lists[i]);
-		_exit(security_is_required(NULL, bw_str(path)) ? 10 : 11);
+		_exit(ask(path) ? 10 : 11);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return "crashed";
