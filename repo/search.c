@@ -11,6 +11,7 @@
 #include "search_impl.h"
 #include <base/fatal.h>
 #include <base/log.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <wire/chan.h>
 
@@ -46,10 +47,11 @@ static void free_job(struct job *job)
 	LIST_REMOVE(job, with_all);
 	job->s->n_jobs--;
 	principals_unref(job->who);
-	for (unsigned i = 0; job->records != NULL && i < job->n_hits; i++)
-		buf_done(&job->records[i]);
-	free(job->records);
-	search_scan_done(job);
+	for (unsigned i = 0; i < job->n_hits; i++) {
+		buf_done(&job->hits[i].record);
+		buf_done(&job->hits[i].content);
+	}
+	search_facets_done(job);
 	type_graph_free(job->types);
 	buf_done(&job->ids);
 	buf_done(&job->names);
@@ -111,7 +113,7 @@ void search_fail(struct job *job, int err)
 		[-BW_EGONE] = "PostgreSQL is away",
 		[-BW_EBUSY] = "too many searches",
 		[-BW_EIO] = "PostgreSQL refused a search",
-		[-BW_ETOOBIG] = "too many properties are hidden",
+		[-BW_ETOOBIG] = "too many hidden properties, or too many pages",
 	};
 
 	if (err != BW_EGONE)
@@ -350,6 +352,7 @@ struct searches *searches_new(struct ev_loop *loop, const struct searches_settin
 		items[i] = bw_str(settings->search_path[i]);
 	s->search_path = pg_array(items, (unsigned)settings->n_search_path);
 	free(items);
+	randombytes_buf(s->hash_key, sizeof(s->hash_key));
 	resources_on_loaded(r, &s->watch, on_loaded, s);
 	for (unsigned i = 0; i < s->settings.connections; i++) {
 		s->lanes[i].s = s;

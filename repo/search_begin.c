@@ -158,6 +158,18 @@ static void take_types(struct job *job, const struct pg_rows *rows)
 	type_load_end(job->types);
 }
 
+static void find_beginning(struct job *job)
+{
+	const struct search_state *state = &job->state;
+	const struct query        *q = &job->plan.q;
+
+	if (state->place.n == 0)
+		job->skip = job->plan.offset + state->before;
+	job->left = UINT64_MAX;
+	if (q->has_limit)
+		job->left = q->limit > state->before ? q->limit - state->before : 0;
+}
+
 static void on_surroundings(void *arg, int err, const struct pg_rows *rows)
 {
 	struct job   *job = arg;
@@ -177,15 +189,11 @@ static void on_surroundings(void *arg, int err, const struct pg_rows *rows)
 		job->node_types = arena_dup(&job->arena, node_types.p, node_types.n);
 	if (asks_types(job->plan.q.where))
 		take_types(job, rows);
-	job->skip = job->plan.offset;
-	job->state.left = job->plan.q.has_limit ? job->plan.q.limit : UINT64_MAX;
-	if (job->plan.cursor.p != NULL) {
-		job->skip = 0;
-		if (search_cursor_get(job, &job->state) != BW_OK) {
-			search_refuse(job, "not a cursor of this search", 0);
-			return;
-		}
+	if (job->plan.cursor.p != NULL && search_cursor_get(job, &job->state) != BW_OK) {
+		search_refuse(job, "not a cursor of this search", 0);
+		return;
 	}
+	find_beginning(job);
 	look_or_hold(job);
 }
 

@@ -1,10 +1,11 @@
 /* search_cursor.c - where a page ended, as text that means nothing to whoever carries it.
  *
  * base64url without padding of
- *    u8 version, u64 issued (seconds since 1970), u64 left, u32 total, u8 relation,
+ *    u8 version, u64 issued (hours since 1970), u64 before, u32 total, u8 relation,
  *    u8 keys, per key: u8 present, u32 n, octets
- * and 16 octets of a keyed BLAKE2b over these and the question. Whose answer it was is not in it: what
- * may be read is decided anew for each page, and the keys are only of what that reader could read.
+ * and 16 octets of a keyed BLAKE2b over these, the question and who asks: the total and the keys are of
+ * what he may read, so nobody else's. What may be read is decided anew for each page all the same. Two
+ * answers of one hour that have the same items have the same cursors, so that they compare equal.
  * Owns: nothing. Runs in: repo's loop. Fails with: BW_ESYNTAX.
  * Tests: tests/unit/repo/search_test.c, tests/conformance/query. */
 #include "search_impl.h"
@@ -13,24 +14,27 @@
 #include <time.h>
 #include <wire/octets.h>
 
-#define VERSION  1u
+#define VERSION  2u
 #define MAC      16u
 #define FIXED    23u
-#define LIFE_S   86400u
+#define LIFE_H   24u
+#define HOUR_S   3600u
 #define MAX_TEXT 32768u /* a key has at most 512 characters, a path 2,048 octets */
 #define BASE64   sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 static void mac_of(const struct job *job, const void *octets, size_t n, uint8_t mac[MAC])
 {
 	crypto_generichash_state state;
-	uint8_t                  size[8];
+	uint8_t                  size[8], user[8];
 	size_t                   n_key = strlen(job->key);
 
 	if (n_key > crypto_generichash_KEYBYTES_MAX)
 		n_key = crypto_generichash_KEYBYTES_MAX;
 	put_u64(size, n);
+	put_u64(user, principals_user(job->who));
 	crypto_generichash_init(&state, (const uint8_t *)job->key, n_key, MAC);
 	crypto_generichash_update(&state, size, sizeof(size));
+	crypto_generichash_update(&state, user, sizeof(user));
 	crypto_generichash_update(&state, octets, n);
 	crypto_generichash_update(&state, (const uint8_t *)job->plan.question.p,
 	                          job->plan.question.n);
@@ -48,8 +52,8 @@ struct bw_str search_cursor_put(struct job *job, const struct search_state *stat
 	buf_init(&out);
 	p = buf_reserve(&out, FIXED);
 	p[0] = VERSION;
-	put_u64(p + 1, (uint64_t)time(NULL));
-	put_u64(p + 9, state->left);
+	put_u64(p + 1, (uint64_t)time(NULL) / HOUR_S);
+	put_u64(p + 9, state->before);
 	put_u32(p + 17, state->total);
 	p[21] = (uint8_t)state->relation;
 	p[22] = (uint8_t)state->place.n;
@@ -107,7 +111,7 @@ int search_cursor_get(struct job *job, struct search_state *ret)
 	struct bw_str text = job->plan.cursor;
 	uint8_t      *p, mac[MAC];
 	size_t        n;
-	uint64_t      now = (uint64_t)time(NULL), issued;
+	uint64_t      now = (uint64_t)time(NULL) / HOUR_S, issued;
 	int           err;
 
 	if (text.n == 0 || text.n > MAX_TEXT)
@@ -119,10 +123,10 @@ int search_cursor_get(struct job *job, struct search_state *ret)
 	n -= MAC;
 	mac_of(job, p, n, mac);
 	issued = get_u64(p + 1);
-	if (sodium_memcmp(mac, p + n, MAC) != 0 || issued > now + 60 || now > issued + LIFE_S ||
+	if (sodium_memcmp(mac, p + n, MAC) != 0 || issued > now + 1 || now > issued + LIFE_H ||
 	    p[21] > SEARCH_AT_LEAST)
 		return BW_ESYNTAX;
-	ret->left = get_u64(p + 9);
+	ret->before = get_u64(p + 9);
 	ret->total = get_u32(p + 17);
 	ret->relation = p[21];
 	err = read_keys(p, n, &ret->place);

@@ -19,7 +19,7 @@ struct search_plan {
 	struct query  q;
 	bool          is_statement;
 	unsigned      limit; /* items of the page */
-	bool          clamped, items, highlight;
+	bool          clamped, items, highlight, suggest;
 	uint64_t      offset;
 	struct bw_str cursor;
 	uint32_t      count_max; /* 0: not counted */
@@ -30,18 +30,21 @@ struct search_plan {
 	struct bw_str question; /* the terms that a cursor belongs to */
 };
 
-/* Travels in the cursor, so that later pages need not look back. */
+/* Travels in the cursor. Forward it has the place where a page ended; backward it has none, and so many
+ * items are counted off from the beginning. */
 struct search_state {
-	struct query_place   place;
-	uint64_t             left; /* of the statement's LIMIT; UINT64_MAX: no limit */
+	struct query_place   place;  /* n 0: the beginning */
+	uint64_t             before; /* items on the pages before this one */
 	uint32_t             total;
 	enum search_relation relation;
 };
 
+/* id: of the item; found: of the resource that fits, the item's own or one below its jcr:content. */
 struct search_hit {
-	int64_t            id;
+	int64_t            id, found, modified_ms;
 	float              score;
 	struct query_place place;
+	struct buf         record, content; /* content: empty if there is none */
 };
 
 struct search_facet_value {
@@ -53,6 +56,19 @@ struct search_facet_table {
 	struct search_facet_value *slots; /* heap */
 	unsigned                   cap, n;
 	bool                       full;
+};
+
+/* Hashes under a secret key: nobody can make a path that stands for another. */
+struct search_set {
+	uint64_t *slots; /* heap; 0: empty */
+	size_t    cap, n;
+};
+
+/* What a row counts as: itself, or the resource whose jcr:content it belongs to. */
+struct search_unit {
+	int64_t       id;
+	struct bw_str path; /* borrowed from the row */
+	uint64_t      hash; /* 0: rows are not brought together */
 };
 
 struct job {
@@ -92,12 +108,13 @@ struct job {
 
 	struct search_hit        *hits;
 	unsigned                  n_hits, n_items; /* n_items: of them in the page */
-	bool                      more;
+	bool                      more, tells_after;
 	uint64_t                  skip;
-	uint32_t                  n_seen; /* that may be read */
+	uint64_t                  left;   /* of the statement's LIMIT; UINT64_MAX: no limit */
+	uint32_t                  n_seen; /* units that may be read */
+	struct search_set         units, counted; /* counted: values of facets, with their units */
 	struct search_facet_table tables[SEARCH_MAX_FACETS];
 	struct buf                items;
-	struct buf               *records; /* of each hit; heap */
 	struct buf                facets;
 };
 
@@ -130,6 +147,7 @@ struct searches {
 	TAILQ_HEAD(, job) waiting, held;
 	LIST_HEAD(, job) all;
 	struct search_hiding hiding[SEARCH_N_HIDING]; /* direct-mapped */
+	uint8_t              hash_key[16];
 	unsigned             n_waiting, n_jobs;
 	bool                 is_stopping;
 };
@@ -177,7 +195,22 @@ bool search_may_read(struct job *job, struct acl_item *item);
 /* Then search_scan. At and below these places; n 0: anywhere. */
 void search_find_exceptions(struct job *job, const struct bw_str *places, unsigned n);
 void search_scan(struct job *job);
-void search_scan_done(struct job *job); /* frees */
+
+/* ---- search_unit.c ---- */
+
+struct search_unit search_unit_of(struct job *job, const struct pg_rows *rows, unsigned row);
+/* False: it was in it, or the set is full, which search_is_overfull tells. */
+bool search_set_add(struct search_set *set, uint64_t hash);
+bool search_is_overfull(const struct job *job);
+/* Of the octets, under the process's key; never 0. */
+uint64_t search_hash(const struct job *job, const void *p, size_t n);
+
+/* ---- search_facet.c ---- */
+
+void search_count_facets(struct job *job, const struct pg_rows *rows, unsigned row,
+                         const struct search_unit *unit);
+void search_put_facets(struct job *job);  /* into job->facets */
+void search_facets_done(struct job *job); /* frees */
 
 /* ---- search_page.c ---- */
 

@@ -1,7 +1,7 @@
 /* search_page.c - a page of a search: whole resources for its hits, marked words, facets.
  *
  * A page ends early where a frame would be full; its cursor says where.
- * Owns: a job's records. Runs in: repo's loop. Fails with: BW_EIO for rows that cannot be encoded.
+ * Owns: nothing beyond the job. Runs in: repo's loop. Fails with: BW_EIO for rows that cannot be encoded.
  * Logs cycles of types. Tests: tests/conformance/query. */
 #include "search_impl.h"
 #include "encode.h"
@@ -10,8 +10,7 @@
 #include <stdlib.h>
 
 #define MAX_PAGE       (WIRE_FRAME_MAX - 64u)
-#define MAX_FACETS     65536u         /* octets of all facets */
-#define HEAD_ROOM      (33000u + 64u) /* before the items: the cursor is most of it */
+#define HEAD_ROOM      (66000u + 64u) /* before the items: two cursors are most of it */
 #define MAX_HIGHLIGHTS 8u             /* of one item */
 
 struct look {
@@ -31,46 +30,51 @@ static bool is_wanted(void *arg, struct bw_str name)
 	return found && search_may_read(look->job, &look->item);
 }
 
-/* ---- facets ---- */
-
-static int by_count(const void *a, const void *b)
+/* Of an item without its highlights. */
+static size_t size_of(const struct search_hit *hit)
 {
-	const struct search_count *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return strcmp(x->value.p, y->value.p);
-}
-
-static void put_facet(struct job *job, unsigned i)
-{
-	struct search_facet_table *t = &job->tables[i];
-	struct search_count       *values = xcalloc(t->n + 1, sizeof(*values));
-	struct search_facet        facet = { .name = job->plan.facets[i], .values = values };
-	unsigned                   n = 0;
-	size_t                     size = 0;
-
-	for (unsigned k = 0; k < t->cap; k++)
-		if (t->slots[k].value.p != NULL)
-			values[n++] = (struct search_count){ t->slots[k].value, t->slots[k].count };
-	if (n > 0)
-		qsort(values, n, sizeof(*values), by_count);
-	while (facet.n < n && facet.n < job->plan.facet_limit &&
-	       size < MAX_FACETS / SEARCH_MAX_FACETS)
-		size += values[facet.n++].value.n + 9;
-	facet.more = t->full || facet.n < n;
-	search_put_facet(&job->facets, &facet);
-	free(values);
+	return buf_size(&hit->record) + buf_size(&hit->content) + 32;
 }
 
 /* ---- the end ---- */
 
-static void put_item(struct job *job, unsigned i, const struct search_highlight *marks, unsigned n)
+static struct bw_str octets_of(const struct buf *b)
 {
-	struct buf *record = &job->records[i];
+	return buf_size(b) > 0 ? (struct bw_str){ (const char *)buf_data(b), buf_size(b) }
+	                       : BW_ABSENT;
+}
 
-	search_put_item(&job->items, job->hits[i].score, buf_data(record), buf_size(record), marks,
-	                n);
+static void put_item(struct job *job, unsigned i, struct search_highlight *marks, unsigned n)
+{
+	const struct search_hit *hit = &job->hits[i];
+	struct search_item       item = { .score = hit->score,
+		                          .modified_ms = hit->modified_ms,
+		                          .n_highlights = n,
+		                          .highlights = marks };
+
+	search_put_item(&job->items, &item, octets_of(&hit->record), octets_of(&hit->content));
+}
+
+static struct bw_str next_cursor(struct job *job)
+{
+	struct search_state state = job->state;
+
+	if (job->n_items == 0 || (!job->more && job->n_items == job->n_hits))
+		return BW_ABSENT;
+	state.place = job->hits[job->n_items - 1].place;
+	state.before += job->n_items;
+	return search_cursor_put(job, &state);
+}
+
+static struct bw_str previous_cursor(struct job *job)
+{
+	struct search_state state = job->state;
+
+	if (!job->plan.items || state.before == 0)
+		return BW_ABSENT;
+	state.place.n = 0;
+	state.before -= state.before < job->plan.limit ? state.before : job->plan.limit;
+	return search_cursor_put(job, &state);
 }
 
 /* Hits that are there and fit; those that are gone, which a snapshot does not have, never come. */
@@ -83,15 +87,11 @@ static void answer(struct job *job)
 		.relation = job->state.relation,
 		.clamped = job->plan.clamped,
 		.whole = job->plan.n_fields == 0,
+		.next = next_cursor(job),
+		.previous = previous_cursor(job),
 	};
 	struct buf page;
 
-	if (job->n_items > 0 && (job->more || job->n_items < job->n_hits)) {
-		job->state.place = job->hits[job->n_items - 1].place;
-		if (job->state.left != UINT64_MAX)
-			job->state.left -= job->n_items;
-		head.next = search_cursor_put(job, &job->state);
-	}
 	buf_init(&page);
 	search_put_head(&page, &head);
 	buf_append(&page, buf_data(&job->items), buf_size(&job->items));
@@ -112,11 +112,11 @@ static void on_highlights(void *arg, int err, const struct pg_rows *rows)
 		return;
 	n_rows = pg_rows_count(rows);
 	for (; done < job->n_items; done++) {
-		size_t size = buf_size(&job->records[done]) + 6;
+		size_t size = size_of(&job->hits[done]);
 
 		n = 0;
 		for (unsigned i = 0; i < n_rows && n < MAX_HIGHLIGHTS; i++) {
-			if (pg_int(rows, i, 0) != job->hits[done].id)
+			if (pg_int(rows, i, 0) != job->hits[done].found)
 				continue;
 			marks[n] = (struct search_highlight){ pg_text(rows, i, 1),
 				                              pg_text(rows, i, 2) };
@@ -144,7 +144,8 @@ static void ask_highlights(struct job *job)
 		" CROSS JOIN LATERAL jsonb_each(x.p) p(key, value)"
 		" CROSS JOIN LATERAL (SELECT translate(ts_headline(repo.search_config($4),"
 		" translate(repo.search_text(p.value), E'<>\\x02\\x03\\x04\\x05', E'\\x04\\x05'),"
-		" websearch_to_tsquery(repo.search_config($4), $5),"
+		" websearch_to_tsquery(repo.search_config($4), $5)"
+		" || websearch_to_tsquery(repo.search_config($4), repo.search_plain($5)),"
 		" E'StartSel=\"\\x02\", StopSel=\"\\x03\", MaxWords=35, MinWords=15'), "
 		"E'\\x04\\x05', '<>'))"
 		" l(h)"
@@ -156,7 +157,7 @@ static void ask_highlights(struct job *job)
 
 	buf_init(&ids);
 	for (unsigned i = 0; i < job->n_items; i++)
-		buf_printf(&ids, "%s%lld", i > 0 ? "," : "{", (long long)job->hits[i].id);
+		buf_printf(&ids, "%s%lld", i > 0 ? "," : "{", (long long)job->hits[i].found);
 	buf_append(&ids, "}", 2);
 	params[0] = (char *)buf_data(&ids);
 	params[1] = job->n_exceptions > 0 ? search_exception_ids(job) : "{}";
@@ -177,6 +178,8 @@ enum column {
 	RESOURCE_TYPE,
 	SUPER_TYPE,
 	PROPERTIES,
+	MODIFIED,
+	PARENT, /* NULL for the items themselves */
 };
 
 static int encode(struct job *job, const struct pg_rows *rows, unsigned row, struct buf *out)
@@ -210,10 +213,12 @@ static int encode(struct job *job, const struct pg_rows *rows, unsigned row, str
 	return err;
 }
 
-static bool find_row(const struct pg_rows *rows, int64_t id, unsigned *ret)
+static bool find_row(const struct pg_rows *rows, enum column column, int64_t id, unsigned *ret)
 {
 	for (unsigned i = 0; i < pg_rows_count(rows); i++) {
-		if (pg_int(rows, i, ID) == id) {
+		bool is_item = pg_text(rows, i, PARENT).p == NULL;
+
+		if (is_item == (column == ID) && pg_int(rows, i, column) == id) {
 			*ret = i;
 			return true;
 		}
@@ -221,29 +226,46 @@ static bool find_row(const struct pg_rows *rows, int64_t id, unsigned *ret)
 	return false;
 }
 
+/* The item, and its jcr:content if there is one that may be seen. */
+static int load(struct job *job, struct search_hit *hit, const struct pg_rows *rows)
+{
+	unsigned row;
+	int      err;
+
+	if (!find_row(rows, ID, hit->id, &row))
+		return BW_EIO;
+	err = encode(job, rows, row, &hit->record);
+	hit->modified_ms = pg_int(rows, row, MODIFIED);
+	if (err != BW_OK || !find_row(rows, PARENT, hit->id, &row) ||
+	    !search_may_see(job, pg_text(rows, row, PATH), pg_text(rows, row, PRIMARY_TYPE)))
+		return err;
+	if (pg_int(rows, row, MODIFIED) > hit->modified_ms)
+		hit->modified_ms = pg_int(rows, row, MODIFIED);
+	return encode(job, rows, row, &hit->content);
+}
+
 static void on_items(void *arg, int err, const struct pg_rows *rows)
 {
 	struct job *job = arg;
 	size_t      size = HEAD_ROOM + buf_size(&job->facets);
-	unsigned    row;
 
 	if (!search_goes_on(job, err))
 		return;
-	job->records = xcalloc(job->n_hits, sizeof(*job->records));
 	for (; job->n_items < job->n_hits; job->n_items++) {
-		struct buf *record = &job->records[job->n_items];
+		struct search_hit *hit = &job->hits[job->n_items];
 
-		buf_init(record);
-		if (!find_row(rows, job->hits[job->n_items].id, &row) ||
-		    encode(job, rows, row, record) != BW_OK) {
+		if (load(job, hit, rows) != BW_OK) {
 			search_fail(job, BW_EIO);
 			return;
 		}
-		size += buf_size(record) + 6;
-		if (job->n_items > 0 && size > MAX_PAGE) {
-			buf_done(record);
+		size += size_of(hit);
+		if (size > MAX_PAGE && job->n_items > 0)
 			break;
-		}
+	}
+	/* A page and its content are each as large as a resource may be: together they may be too much. */
+	if (size > MAX_PAGE && job->n_items == 0 && job->n_hits > 0) {
+		buf_clear(&job->hits[0].content);
+		job->n_items = 1;
 	}
 	if (job->plan.highlight && query_words(&job->plan.q) != NULL) {
 		ask_highlights(job);
@@ -256,15 +278,19 @@ static void on_items(void *arg, int err, const struct pg_rows *rows)
 
 void search_load_items(struct job *job)
 {
-	static const char sql[] =
-		"SELECT t.path, t.id, c.version, t.primary_type, t.resource_type, t.super_type, "
-		"c.properties FROM repo.tree t JOIN repo.content c ON c.id = t.id "
-		"WHERE t.id = ANY ($1::bigint[])";
-	const char *params[1];
+#define COLUMNS \
+	"SELECT t.path, t.id, c.version, t.primary_type, t.resource_type, t.super_type, " \
+	"c.properties, (extract(epoch FROM c.modified) * 1000)::bigint, "
+	static const char sql[] = COLUMNS
+		"NULL::bigint FROM repo.tree t JOIN repo.content c ON c.id = t.id "
+		"WHERE t.id = ANY ($1::bigint[]) UNION ALL " COLUMNS
+		"k.id FROM repo.tree k JOIN repo.tree t ON t.path = k.path || '/jcr:content' "
+		"JOIN repo.content c ON c.id = t.id WHERE k.id = ANY ($2::bigint[])";
+#undef COLUMNS
+	const char *params[2];
 	struct buf  ids;
 
-	for (unsigned i = 0; i < job->plan.n_facets; i++)
-		put_facet(job, i);
+	search_put_facets(job);
 	if (job->n_hits == 0) {
 		answer(job);
 		return;
@@ -274,6 +300,7 @@ void search_load_items(struct job *job)
 		buf_printf(&ids, "%s%lld", i > 0 ? "," : "{", (long long)job->hits[i].id);
 	buf_append(&ids, "}", 2);
 	params[0] = (char *)buf_data(&ids);
-	search_query(job, sql, 1, params, on_items);
+	params[1] = job->plan.q.as_pages ? params[0] : "{}";
+	search_query(job, sql, 2, params, on_items);
 	buf_done(&ids);
 }

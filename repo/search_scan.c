@@ -1,19 +1,18 @@
-/* search_scan.c - the rows of a search: which of them somebody may see, what of them he may not, which
- * make the page, and what is counted.
+/* search_scan.c - the rows of a search: which of them somebody may see, what of them he may not, and
+ * which make the page.
  *
  * The exceptions are found first, with the relaxed statement: nodes of which he sees the node and not
  * all properties. The exact statement then takes those properties away before it looks, so its rows
  * are right, and in the right order, for him; here they are asked for the nodes alone.
- * Owns: hits and facets of a job. Runs in: repo's loop. Fails with: BW_ETOOBIG beyond 8 MiB of
- * exceptions. Tests: tests/conformance/query, tests/unit/repo/search_test.c. */
+ * Owns: the hits of a job. Runs in: repo's loop. Fails with: BW_ETOOBIG beyond 8 MiB of exceptions, or
+ * a million pages. Tests: tests/conformance/query, tests/unit/repo/search_test.c. */
 #include "search_impl.h"
 #include <base/fatal.h>
 #include <jansson.h>
 #include <stdlib.h>
 
-#define MAX_EXCEPTIONS   (8u << 20) /* octets */
-#define MAX_FACET_VALUES 10000u     /* different ones, of which the most frequent are told */
-#define MAX_FACET_TEXT   128u
+#define MAX_EXCEPTIONS (8u << 20) /* octets */
+#define SUGGEST_MAX    1000u      /* titles that suggestions are taken from */
 
 /* ---- permissions ---- */
 
@@ -137,111 +136,16 @@ void search_find_exceptions(struct job *job, const struct bw_str *places, unsign
 	search_rows(job, &sql);
 }
 
-/* ---- facets ---- */
-
-static size_t slot_of(const struct search_facet_table *t, struct bw_str value)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	size_t   at;
-
-	for (size_t i = 0; i < value.n; i++)
-		h = (h ^ (unsigned char)value.p[i]) * 0x100000001b3u;
-	for (at = h & (t->cap - 1); t->slots[at].value.p != NULL; at = (at + 1) & (t->cap - 1))
-		if (bw_str_eq(t->slots[at].value, value))
-			break;
-	return at;
-}
-
-static void grow(struct search_facet_table *t)
-{
-	struct search_facet_table old = *t;
-
-	t->cap = old.cap > 0 ? 2 * old.cap : 64;
-	t->slots = xcalloc(t->cap, sizeof(*t->slots));
-	for (unsigned i = 0; i < old.cap; i++)
-		if (old.slots[i].value.p != NULL)
-			t->slots[slot_of(t, old.slots[i].value)] = old.slots[i];
-	free(old.slots);
-}
-
-/* A node counts once for each of its values. */
-static void count(struct job *job, struct search_facet_table *t, struct bw_str value)
-{
-	struct search_facet_value *v;
-
-	if (value.n == 0 || value.n > MAX_FACET_TEXT)
-		return;
-	if (2 * t->n >= t->cap)
-		grow(t);
-	v = &t->slots[slot_of(t, value)];
-	if (v->value.p == NULL) {
-		t->full |= t->n == MAX_FACET_VALUES;
-		if (t->full)
-			return;
-		*v = (struct search_facet_value){
-			.value = { arena_dup(&job->arena, value.p, value.n), value.n }
-		};
-		t->n++;
-	}
-	if (v->seen != job->n_seen) {
-		v->seen = job->n_seen;
-		v->count++;
-	}
-}
-
-static void count_scalar(struct job *job, struct search_facet_table *t, const json_t *v)
-{
-	char text[24];
-
-	if (json_is_string(v)) {
-		count(job, t, (struct bw_str){ json_string_value(v), json_string_length(v) });
-	} else if (json_is_integer(v)) {
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(v));
-		count(job, t, bw_str(text));
-	} else if (json_is_boolean(v)) {
-		count(job, t, json_is_true(v) ? BW_STR("true") : BW_STR("false"));
-	}
-}
-
-/* A stored value: {"s": "x"} or {"s": ["x", "y"]}. */
-static void count_value(struct job *job, struct search_facet_table *t, struct bw_str stored)
-{
-	json_t *typed = json_loadb(stored.p, stored.n, 0, NULL), *held;
-	void   *member = json_object_iter(typed);
-	size_t  i;
-	json_t *one;
-
-	held = member != NULL ? json_object_iter_value(member) : NULL;
-	if (json_is_array(held)) {
-		json_array_foreach (held, i, one)
-			count_scalar(job, t, one);
-	} else {
-		count_scalar(job, t, held);
-	}
-	json_decref(typed);
-}
-
-static void count_facets(struct job *job, const struct pg_rows *rows, unsigned row)
-{
-	for (unsigned i = 0; i < job->plan.n_facets; i++) {
-		struct bw_str stored = pg_text(rows, row, QUERY_COLUMN_KEYS + job->n_keys + i);
-
-		if (stored.p == NULL)
-			continue;
-		if (job->plan.facets[i].n == 0)
-			count(job, &job->tables[i], stored);
-		else
-			count_value(job, &job->tables[i], stored);
-	}
-}
-
 /* ---- hits ---- */
 
-static void take_hit(struct job *job, const struct pg_rows *rows, unsigned row)
+static void take_hit(struct job *job, const struct search_unit *unit, const struct pg_rows *rows,
+                     unsigned row)
 {
 	struct search_hit *hit = &job->hits[job->n_hits++];
 
-	*hit = (struct search_hit){ .id = pg_int(rows, row, QUERY_COLUMN_ID) };
+	*hit = (struct search_hit){ .id = unit->id, .found = pg_int(rows, row, QUERY_COLUMN_ID) };
+	buf_init(&hit->record);
+	buf_init(&hit->content);
 	hit->score = strtof(pg_text(rows, row, QUERY_COLUMN_SCORE).p, NULL);
 	hit->place.n = job->n_keys;
 	for (unsigned i = 0; i < job->n_keys; i++) {
@@ -253,23 +157,40 @@ static void take_hit(struct job *job, const struct pg_rows *rows, unsigned row)
 	}
 }
 
+/* Looked at to know what was on earlier pages, or for the facets alone. */
+static bool is_before_page(const struct job *job, const struct pg_rows *rows, unsigned row)
+{
+	unsigned column =
+		QUERY_COLUMN_KEYS + job->n_keys + job->plan.n_facets + job->plan.q.as_pages;
+
+	return job->tells_after && pg_text(rows, row, column).p[0] != 't';
+}
+
 static void on_hit(struct job *job, const struct pg_rows *rows, unsigned row)
 {
+	struct search_unit unit;
+
 	if (!sees_row(job, rows, row))
 		return;
+	unit = search_unit_of(job, rows, row);
+	search_count_facets(job, rows, row, &unit);
+	/* A unit stands where the first of its rows does. */
+	if (unit.hash != 0 && !search_set_add(&job->units, unit.hash))
+		return;
 	job->n_seen++;
-	count_facets(job, rows, row);
+	if (is_before_page(job, rows, row))
+		return;
 	if (job->skip > 0)
 		job->skip--;
-	else if (job->n_hits == job->plan.limit || job->n_hits == job->state.left)
-		job->more = job->n_hits < job->state.left;
+	else if (job->n_hits == job->plan.limit || job->n_hits == job->left)
+		job->more = job->n_hits < job->left;
 	else if (job->plan.items)
-		take_hit(job, rows, row);
+		take_hit(job, &unit, rows, row);
 }
 
 static bool has_page(const struct job *job)
 {
-	return !job->plan.items || job->more || (job->skip == 0 && job->n_hits == job->state.left);
+	return !job->plan.items || job->more || (job->skip == 0 && job->n_hits == job->left);
 }
 
 /* What is counted goes on behind the page; a later page has its total from the first. */
@@ -278,6 +199,10 @@ static bool has_enough(const struct job *job)
 	bool counted = job->plan.cursor.p != NULL || job->plan.count_max == 0 ||
 	               job->n_seen > job->plan.count_max;
 
+	if (search_is_overfull(job))
+		return true;
+	if (job->plan.suggest)
+		return job->n_seen >= SUGGEST_MAX;
 	return has_page(job) && counted && job->plan.n_facets == 0;
 }
 
@@ -286,6 +211,10 @@ static void after_hits(struct job *job)
 	struct search_state *state = &job->state;
 	uint32_t             max = job->plan.count_max;
 
+	if (search_is_overfull(job)) {
+		search_fail(job, BW_ETOOBIG);
+		return;
+	}
 	if (job->plan.cursor.p == NULL && max > 0) {
 		state->total = job->n_seen > max ? max : job->n_seen;
 		state->relation = job->n_seen > max ? SEARCH_AT_LEAST : SEARCH_EXACTLY;
@@ -298,17 +227,20 @@ void search_scan(struct job *job)
 	struct query_surroundings around;
 	struct query_sql          sql;
 
-	if (job->plan.cursor.p != NULL)
-		job->plan.n_facets = 0; /* the first page had them */
 	search_surroundings(job, &around);
 	around.facets = job->plan.facets;
 	around.n_facets = job->plan.n_facets;
+	around.holders = job->plan.q.as_pages;
+	around.unordered = !job->plan.items;
 	if (job->n_exceptions > 0) {
 		around.exception_ids = search_exception_ids(job);
 		around.exception_names = search_exception_names(job);
 	}
-	if (job->plan.cursor.p != NULL)
+	/* A page that was reported before, and facets, hang on what stands before the place. */
+	if (job->state.place.n > 0 && job->plan.items)
 		around.after = &job->state.place;
+	around.tells_after = around.after != NULL && (around.holders || around.n_facets > 0);
+	job->tells_after = around.tells_after;
 	query_compile(&job->plan.q, &around, &job->arena, &sql);
 	job->n_keys = sql.n_keys;
 	job->hits = arena_alloc(&job->arena, (size_t)job->plan.limit * sizeof(*job->hits));
@@ -316,10 +248,4 @@ void search_scan(struct job *job)
 	job->is_enough = has_enough;
 	job->after_rows = after_hits;
 	search_rows(job, &sql);
-}
-
-void search_scan_done(struct job *job)
-{
-	for (unsigned i = 0; i < SEARCH_MAX_FACETS; i++)
-		free(job->tables[i].slots);
 }

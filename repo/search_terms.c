@@ -9,6 +9,7 @@
 
 #define DEFAULT_LIMIT       10u
 #define DEFAULT_FACET_LIMIT 10u
+#define MAX_SUGGEST         128u /* octets */
 
 struct reading {
 	struct arena        *a;
@@ -18,6 +19,7 @@ struct reading {
 	enum query_node_kind depth;
 	bool                 has_terms; /* beside those a statement may have */
 	bool                 has_query; /* something to search for */
+	bool                 is_inside; /* of a page: a path says so */
 	struct bw_str        statement;
 };
 
@@ -52,6 +54,31 @@ static int on_words(struct reading *r, const struct search_term *t)
 	return BW_OK;
 }
 
+/* What somebody has typed so far. */
+static int on_suggest(struct reading *r, const struct search_term *t)
+{
+	struct query_node *node = query_node_new(r->a, QUERY_PREFIX);
+
+	if (r->plan->suggest)
+		return BW_EPROTO;
+	if (t->value.n == 0 || t->value.n > MAX_SUGGEST || !query_is_words(t->value))
+		return refuse(r, "1 to 128 octets, or no text", BW_ABSENT);
+	r->plan->suggest = true;
+	node->text = copy(r, t->value);
+	r->all = query_and(r->a, r->all, node);
+	return BW_OK;
+}
+
+/* Whether a segment of the path is jcr:content. */
+static bool is_in_content(struct bw_str path)
+{
+	const char *at = memmem(path.p, path.n, "/jcr:content", 12);
+
+	while (at != NULL && at + 12 < path.p + path.n && at[12] != '/')
+		at = memmem(at + 1, (size_t)(path.p + path.n - at - 1), "/jcr:content", 12);
+	return at != NULL;
+}
+
 static int on_path(struct reading *r, const struct search_term *t)
 {
 	static const enum query_node_kind kinds[] = { QUERY_WITHIN, QUERY_CHILD, QUERY_SAME };
@@ -61,6 +88,7 @@ static int on_path(struct reading *r, const struct search_term *t)
 		return BW_EPROTO;
 	if (!query_is_path(t->value))
 		return refuse(r, "not an absolute path", t->value);
+	r->is_inside |= is_in_content(t->value);
 	node = query_node_new(r->a, kinds[t->a]);
 	node->text = copy(r, t->value);
 	add_to(r, &r->paths, node);
@@ -198,6 +226,9 @@ static int on_page_term(struct reading *r, const struct search_term *t)
 	case SEARCH_HIGHLIGHT:
 		plan->highlight = true;
 		return BW_OK;
+	case SEARCH_AS_PAGES:
+		plan->q.as_pages = true;
+		return BW_OK;
 	default: /* NO_ITEMS */
 		plan->items = false;
 		return BW_OK;
@@ -229,6 +260,9 @@ static int on_term(struct reading *r, const struct search_term *t)
 		return on_filter(r, t);
 	case SEARCH_SORT:
 		return on_sort(r, t);
+	case SEARCH_SUGGEST:
+		r->has_query = true;
+		return on_suggest(r, t);
 	case SEARCH_LANGUAGE:
 		r->has_query = true;
 		return on_language(r, t);
@@ -254,11 +288,27 @@ static int read_statement(struct reading *r)
 	return BW_OK;
 }
 
-/* Best first where something can fit better or worse; by path else. */
+/* Suggestions are the titles of what is found, and nothing else. */
+static int finish_suggest(struct reading *r)
+{
+	struct search_plan *plan = r->plan;
+
+	if (plan->n_facets > 0 || plan->cursor.p != NULL || plan->q.n_orders > 0 || plan->highlight)
+		return BW_EPROTO;
+	plan->items = false;
+	plan->count_max = 0;
+	plan->n_facets = 1;
+	plan->facets[0] = BW_STR(QUERY_FACET_TITLE);
+	return BW_OK;
+}
+
+/* Best first where something can fit better or worse; by path else. Who names a place inside of a page
+ * wants to know what is there. */
 static void finish(struct reading *r)
 {
 	struct query *q = &r->plan->q;
 
+	q->as_pages &= !r->is_inside;
 	q->where = query_and(r->a, query_and(r->a, r->paths, r->types), r->all);
 	if (q->n_orders == 0 && query_words(q) != NULL) {
 		q->orders[0].operand.kind = QUERY_SCORE;
@@ -309,5 +359,5 @@ int search_read_terms(struct bw_str terms, struct arena *a, struct search_plan *
 	if (!r.has_query)
 		return refuse(&r, "nothing to search for", BW_ABSENT);
 	finish(&r);
-	return BW_OK;
+	return ret->suggest ? finish_suggest(&r) : BW_OK;
 }

@@ -60,17 +60,27 @@ static void take_facet(struct bw_resolver *r, const struct search_facet *facet,
 		values[i] =
 			(struct bw_facet_value){ facet->values[i].value, facet->values[i].count };
 	*ret = (struct bw_facet){ facet->name, values, facet->n, facet->more };
+	if (bw_str_eq(facet->name, BW_STR(SEARCH_FACET_TITLE)))
+		ret->name = BW_STR("title");
 }
 
 static const struct bw_hits *hits_of(struct bw_resolver *r, const struct search_page *page)
 {
-	struct arena    *a = &r->req->arena;
-	struct bw_hits  *hits = arena_zalloc(a, sizeof(*hits));
-	struct bw_hit   *items = arena_alloc(a, page->n_items * sizeof(*items));
-	struct bw_facet *facets = arena_alloc(a, page->n_facets * sizeof(*facets));
+	struct arena        *a = &r->req->arena;
+	struct bw_hits      *hits = arena_zalloc(a, sizeof(*hits));
+	struct bw_hit       *items = arena_alloc(a, page->n_items * sizeof(*items));
+	struct bw_resource **contents = arena_zalloc(a, page->n_items * sizeof(*contents));
+	int64_t             *modified = arena_alloc(a, page->n_items * sizeof(*modified));
+	struct bw_facet     *facets = arena_alloc(a, page->n_facets * sizeof(*facets));
 
-	for (unsigned i = 0; i < page->n_items; i++)
-		take_hit(r, &page->items[i], page->whole, &items[i]);
+	for (unsigned i = 0; i < page->n_items; i++) {
+		const struct search_item *item = &page->items[i];
+
+		take_hit(r, item, page->whole, &items[i]);
+		modified[i] = item->modified_ms;
+		if (item->has_content)
+			contents[i] = resource_of(r, &item->content, page->whole);
+	}
 	for (unsigned i = 0; i < page->n_facets; i++)
 		take_facet(r, &page->facets[i], &facets[i]);
 	*hits = (struct bw_hits){
@@ -84,6 +94,9 @@ static const struct bw_hits *hits_of(struct bw_resolver *r, const struct search_
 		.n_facets = page->n_facets,
 		.error = page->error,
 		.error_position = page->error_position,
+		.previous = page->previous,
+		.contents = contents,
+		.modified_ms = modified,
 	};
 	return hits;
 }
@@ -128,9 +141,9 @@ static void put_names(struct buf *terms, enum search_kind kind, const struct bw_
 		search_put(terms, &(struct search_term){ .kind = kind, .name = names[i] });
 }
 
-static void put_what(struct buf *terms, const struct bw_search *s)
+static void put_what(struct buf *terms, const struct bw_search *s, enum search_kind words)
 {
-	put_value(terms, SEARCH_WORDS, s->words);
+	put_value(terms, words, s->words);
 	for (size_t i = 0; i < s->n_paths; i++)
 		search_put(terms, &(struct search_term){ .kind = SEARCH_PATH,
 		                                         .a = (uint8_t)s->depth,
@@ -165,6 +178,8 @@ static void put_page(struct buf *terms, const struct bw_search *s)
 		search_put(terms, &(struct search_term){ .kind = SEARCH_HIGHLIGHT });
 	if (s->no_items)
 		search_put(terms, &(struct search_term){ .kind = SEARCH_NO_ITEMS });
+	if (s->as_pages)
+		search_put(terms, &(struct search_term){ .kind = SEARCH_AS_PAGES });
 }
 
 /* What repo would take for an attack is a servlet's mistake. */
@@ -192,7 +207,7 @@ static int search(struct bw_resolver *r, const struct bw_search *s, const struct
 	if (!is_well_formed(s))
 		return BW_EINVAL;
 	buf_init(&terms);
-	put_what(&terms, s);
+	put_what(&terms, s, SEARCH_WORDS);
 	put_page(&terms, s);
 	return ask(r, &terms, ret);
 }
@@ -211,8 +226,23 @@ static int query(struct bw_resolver *r, struct bw_str statement, struct bw_str c
 	return ask(r, &terms, ret);
 }
 
+static int suggest(struct bw_resolver *r, const struct bw_search *s, const struct bw_hits **ret)
+{
+	struct bw_search asked = *s;
+	struct buf       terms;
+
+	asked.n_sorts = 0;
+	if (!is_well_formed(s) || s->words.p == NULL)
+		return BW_EINVAL;
+	buf_init(&terms);
+	put_what(&terms, &asked, SEARCH_SUGGEST);
+	put_number(&terms, SEARCH_FACET_LIMIT, s->limit);
+	return ask(r, &terms, ret);
+}
+
 const struct bw_searching resolver_searching = {
 	.size = sizeof(resolver_searching),
 	.search = search,
 	.query = query,
+	.suggest = suggest,
 };

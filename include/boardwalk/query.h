@@ -92,6 +92,10 @@ struct bw_search {
 	const struct bw_str *fields;      /* the items have these properties alone; none: all */
 	size_t               n_fields;
 	bool                 highlight, no_items;
+	/* What is found at or below a jcr:content is the resource that holds it, once, where that one may be
+	 * read; BW_SEARCH_SELF and _CHILDREN take its content in. Not if a path leads into a jcr:content.
+	 * Later pages look at what earlier ones had. (Since minor version 3.) */
+	bool as_pages;
 };
 
 struct bw_hit {
@@ -124,10 +128,16 @@ struct bw_hits {
 	uint32_t                total;
 	enum bw_search_relation relation;
 	bool                    clamped; /* limit was too large */
-	const struct bw_facet  *facets;  /* of the first page */
+	const struct bw_facet  *facets;
 	size_t                  n_facets;
 	struct bw_str           error; /* BW_ESYNTAX; else absent */
 	size_t                  error_position;
+	/* Since minor version 3. previous: cursor of the page before this one, which is counted off from the
+	 * beginning; absent: the first page. */
+	struct bw_str previous;
+	struct bw_resource *const
+		      *contents;    /* of items[i], as_pages: its jcr:content; NULL: none */
+	const int64_t *modified_ms; /* of items[i] or its content: last written, since 1970 */
 };
 
 /* The functions below, as a table of its own. */
@@ -137,6 +147,8 @@ struct bw_searching {
 	              const struct bw_hits **ret);
 	int (*query)(struct bw_resolver *r, struct bw_str statement, struct bw_str cursor,
 	             uint32_t limit, const struct bw_hits **ret);
+	int (*suggest)(struct bw_resolver *r, const struct bw_search *search,
+	               const struct bw_hits **ret);
 };
 
 /* search: borrowed. (waits) */
@@ -172,4 +184,13 @@ static inline int bw_resolver_find_by_type(struct bw_resolver *r, struct bw_str 
 	};
 
 	return bw_host->searching->search(r, &search, ret);
+}
+
+/* Titles in which each of search->words begins a word: (*ret)->facets[0], most frequent first, out of the
+ * first 1,000 resources that have one. Of search its words (1 to 128 octets), paths, depth, types, filters
+ * and language count, and limit, 1 to 100 titles. (waits; since minor version 3) */
+static inline int bw_resolver_suggest(struct bw_resolver *r, const struct bw_search *search,
+                                      const struct bw_hits **ret)
+{
+	return bw_host->searching->suggest(r, search, ret);
 }

@@ -63,6 +63,7 @@ static bool needs(const struct query_node *node)
 	switch (node->kind) {
 	case QUERY_EXISTS:
 	case QUERY_CONTAINS:
+	case QUERY_PREFIX:
 		return true;
 	case QUERY_COMPARE:
 		return node->operand.kind == QUERY_PROPERTY &&
@@ -98,6 +99,15 @@ struct key {
 	const char                 *type;
 };
 
+static void put_title(struct compiler *c)
+{
+	query_out(c, "coalesce(");
+	query_value(c, BW_STR("jcr:title"));
+	query_out(c, ", ");
+	query_value(c, BW_STR("title"));
+	query_out(c, ")");
+}
+
 static void put_key(struct compiler *c, const struct key *key)
 {
 	const struct query_operand *o = key->operand;
@@ -120,11 +130,9 @@ static void put_key(struct compiler *c, const struct key *key)
 		query_tsquery(c, words->text);
 		query_out(c, ", 32), 0::real)");
 	} else if (o->kind == QUERY_TITLE) {
-		query_out(c, "(repo.query_text(coalesce(");
-		query_value(c, BW_STR("jcr:title"));
-		query_out(c, ", ");
-		query_value(c, BW_STR("title"));
-		query_out(c, ")) COLLATE \"C\")");
+		query_out(c, "(repo.query_text(");
+		put_title(c);
+		query_out(c, ") COLLATE \"C\")");
 	} else if (bw_str_eq(o->name, BW_STR("jcr:path"))) {
 		query_out(c, "t.path");
 	} else if (key->number) {
@@ -216,7 +224,7 @@ static void put_after(struct compiler *c, const struct key *keys, unsigned n)
 {
 	const struct query_place *after = c->s->after;
 
-	query_out(c, " AND (");
+	query_out(c, "(");
 	for (unsigned i = 0; i < n; i++) {
 		query_out(c, i > 0 ? " OR (" : "(");
 		for (unsigned k = 0; k < i; k++) {
@@ -242,6 +250,24 @@ static void put_order(struct compiler *c, const struct key *keys, unsigned n)
 
 /* ---- the statement ---- */
 
+static void put_facet(struct compiler *c, struct bw_str name)
+{
+	if (name.n == 0)
+		query_out(c, "coalesce(t.resource_type, t.primary_type)");
+	else if (bw_str_eq(name, BW_STR(QUERY_FACET_TITLE)))
+		put_title(c);
+	else
+		query_value(c, name);
+}
+
+/* A look-up for each row that has one, and only for those: joined, it would be one of all resources. */
+static void put_holder(struct compiler *c)
+{
+	query_out(c, "(SELECT h.id || ' ' || h.primary_type FROM repo.tree h WHERE h.path ="
+	             " CASE WHEN position('/jcr:content/' IN t.path || '/') > 1"
+	             " THEN split_part(t.path || '/', '/jcr:content/', 1) END)");
+}
+
 static void put_columns(struct compiler *c, const struct key *keys, unsigned n)
 {
 	static const struct query_operand score_operand = { .kind = QUERY_SCORE };
@@ -260,10 +286,15 @@ static void put_columns(struct compiler *c, const struct key *keys, unsigned n)
 	}
 	for (unsigned i = 0; i < c->s->n_facets; i++) {
 		query_out(c, ", ");
-		if (c->s->facets[i].n == 0)
-			query_out(c, "coalesce(t.resource_type, t.primary_type)");
-		else
-			query_value(c, c->s->facets[i]);
+		put_facet(c, c->s->facets[i]);
+	}
+	if (c->s->holders) {
+		query_out(c, ", ");
+		put_holder(c);
+	}
+	if (c->s->after != NULL && c->s->tells_after) {
+		query_out(c, ", ");
+		put_after(c, keys, n);
 	}
 }
 
@@ -304,8 +335,10 @@ static void put_where(struct compiler *c, const struct key *keys, unsigned n)
 		query_within(c, c->s->places[i]);
 	}
 	query_out(c, c->s->n_places > 0 ? ")" : "");
-	if (c->s->after != NULL && !c->s->relaxed)
+	if (c->s->after != NULL && !c->s->tells_after && !c->s->relaxed) {
+		query_out(c, " AND ");
 		put_after(c, keys, n);
+	}
 }
 
 void query_compile(const struct query *q, const struct query_surroundings *s, struct arena *a,
@@ -314,7 +347,7 @@ void query_compile(const struct query *q, const struct query_surroundings *s, st
 	struct compiler c = { q, s, ret, false };
 	struct key      keys[QUERY_MAX_KEYS];
 	struct buf      where;
-	unsigned        n = keys_of(q, keys);
+	unsigned        n = s->unordered ? 0 : keys_of(q, keys);
 
 	*ret = (struct query_sql){ .arena = a, .n_keys = n };
 	buf_init(&ret->text);
@@ -326,7 +359,7 @@ void query_compile(const struct query *q, const struct query_surroundings *s, st
 	put_tables(&c);
 	buf_append(&ret->text, buf_data(&where), buf_size(&where));
 	buf_done(&where);
-	if (!s->relaxed)
+	if (!s->relaxed && n > 0)
 		put_order(&c, keys, n);
 	buf_append(&ret->text, "", 1);
 }

@@ -32,10 +32,16 @@ struct query_surroundings {
 	void (*types)(void *arg, struct bw_str type, struct arena *a, const char **ret_below,
 	              const char **ret_same);
 	void                     *arg;
-	const struct query_place *after;  /* NULL: from the first */
-	const struct bw_str      *facets; /* names of properties; "" is the resource type */
-	unsigned                  n_facets;
+	const struct query_place *after;       /* NULL: from the first */
+	bool                      tells_after; /* `after` is the last column, not a condition */
+	bool                      unordered;   /* and without keys */
+	bool                      holders;     /* tells the holder, see below */
+	const struct bw_str      *facets;      /* names of properties; "" is the resource type, */
+	unsigned                  n_facets;    /* QUERY_FACET_TITLE what a title is sorted by */
 };
+
+/* A name that no property has; lib/wire/search.h says the same. */
+#define QUERY_FACET_TITLE "/title"
 
 /* Columns of the statement: */
 enum query_column {
@@ -44,7 +50,10 @@ enum query_column {
 	QUERY_COLUMN_PRIMARY_TYPE,
 	QUERY_COLUMN_NAMES, /* relaxed: JSON array of the node's properties; else NULL */
 	QUERY_COLUMN_SCORE, /* real; 0 without full text */
-	QUERY_COLUMN_KEYS, /* n_keys of them, then the facets: stored values, "" the type as text */
+	/* n_keys of them, then the facets: stored values, "" the type as text; then, if asked for,
+	 * "id primary-type" of the resource whose jcr:content this is, or is below, else NULL; then
+	 * whether it comes behind `after`. */
+	QUERY_COLUMN_KEYS,
 };
 
 struct query_sql {
@@ -64,7 +73,7 @@ const struct query_node *query_words(const struct query *q);
 /* Hides nothing that it did not match before: neither '-' nor quotes. */
 bool query_words_are_plain(struct bw_str words);
 
-/* ---- between compile.c and condition.c ---- */
+/* ---- between compile.c, condition.c and words.c ---- */
 
 struct compiler {
 	const struct query              *q;
@@ -81,6 +90,8 @@ const char *query_properties(const struct compiler *c);
 /* The stored value of a property, or what stands for one. */
 void query_value(struct compiler *c, struct bw_str name);
 void query_vector(struct compiler *c);
+void query_contains(struct compiler *c, const struct query_node *node, bool negative);
+void query_prefix(struct compiler *c, const struct query_node *node);
 /* The path itself or below. */
 void query_within(struct compiler *c, struct bw_str path);
 void query_tsquery(struct compiler *c, struct bw_str words);

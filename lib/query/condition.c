@@ -9,6 +9,8 @@
 #include "compile.h"
 #include <base/json.h>
 
+#define CONTENT "/jcr:content"
+
 /* ---- values ---- */
 
 bool query_is_own_column(struct bw_str property)
@@ -199,64 +201,6 @@ static void compare(struct compiler *c, const struct query_node *node)
 	}
 }
 
-/* ---- full text ---- */
-
-bool query_words_are_plain(struct bw_str words)
-{
-	return memchr(words.p, '-', words.n) == NULL && memchr(words.p, '"', words.n) == NULL;
-}
-
-void query_tsquery(struct compiler *c, struct bw_str words)
-{
-	query_out(c, "websearch_to_tsquery(repo.search_config(");
-	query_param(c, c->q->language.p, "text");
-	query_out(c, "), ");
-	query_param(c, words.p, "text");
-	query_out(c, ")");
-}
-
-void query_vector(struct compiler *c)
-{
-	c->uses_text = true;
-	query_out(c, c->s->exception_ids == NULL ? "s.vector"
-	                                         : "CASE WHEN e.id IS NULL THEN s.vector"
-	                                           " ELSE repo.search_vector(x.p, s.language) END");
-}
-
-/* Plain words that fit what is left of a node's text fit all of it, which the index has. */
-static void contains(struct compiler *c, const struct query_node *node, bool negative)
-{
-	/* A node without text is NULL here; only where it is not negated may the index be asked. */
-	const char *end = negative ? ") IS TRUE" : ")";
-
-	query_out(c, "(");
-	if (node->name.p != NULL) {
-		query_out(c, "to_tsvector(repo.search_config(");
-		query_param(c, c->q->language.p, "text");
-		query_out(c, "), repo.search_text(");
-		query_value(c, node->name);
-		query_out(c, "))");
-	} else if (c->s->exception_ids == NULL) {
-		query_vector(c);
-	} else if (query_words_are_plain(node->text)) {
-		c->uses_text = true;
-		query_out(c, "s.vector @@ ");
-		query_tsquery(c, node->text);
-		query_out(c, " AND (e.id IS NULL OR repo.search_vector(x.p, s.language) @@ ");
-		query_tsquery(c, node->text);
-		query_out(c, ")");
-		query_out(c, end);
-		return;
-	} else {
-		query_out(c, "(");
-		query_vector(c);
-		query_out(c, ")");
-	}
-	query_out(c, " @@ ");
-	query_tsquery(c, node->text);
-	query_out(c, end);
-}
-
 /* ---- places and types ---- */
 
 /* '0' is the octet behind '/'. */
@@ -282,6 +226,29 @@ void query_within(struct compiler *c, struct bw_str path)
 	below(c, (struct bw_str){ arena_dup(c->out->arena, path.p, path.n), path.n }, true);
 }
 
+static void child(struct compiler *c, struct bw_str path)
+{
+	query_out(c, "coalesce(t.parent = (SELECT k.id FROM repo.tree k WHERE k.path = ");
+	query_param(c, path.p, "text");
+	query_out(c, "), false)");
+}
+
+/* The jcr:content of the resource itself, or of a child of it, and all below. */
+static void content_of(struct compiler *c, struct bw_str path, bool of_children)
+{
+	const char *to = path.n > 1 ? path.p : "";
+
+	if (!of_children) {
+		query_within(c, bw_str(arena_printf(c->out->arena, "%s" CONTENT, to)));
+		return;
+	}
+	query_out(c, "(");
+	below(c, path, false);
+	query_out(c, " AND split_part(substr(t.path, length(");
+	query_param(c, arena_printf(c->out->arena, "%s/", to), "text");
+	query_out(c, ") + 1), '/', 2) = 'jcr:content')");
+}
+
 static void place(struct compiler *c, const struct query_node *node)
 {
 	switch (node->kind) {
@@ -292,13 +259,15 @@ static void place(struct compiler *c, const struct query_node *node)
 		below(c, node->text, true);
 		break;
 	case QUERY_CHILD:
-		query_out(c, "coalesce(t.parent = (SELECT k.id FROM repo.tree k WHERE k.path = ");
-		query_param(c, node->text.p, "text");
-		query_out(c, "), false)");
+		child(c, node->text);
 		break;
 	default:
 		query_out(c, "t.path = ");
 		query_param(c, node->text.p, "text");
+	}
+	if (c->q->as_pages && (node->kind == QUERY_CHILD || node->kind == QUERY_SAME)) {
+		query_out(c, " OR ");
+		content_of(c, node->text, node->kind == QUERY_CHILD);
 	}
 }
 
@@ -338,6 +307,7 @@ static void connect(struct compiler *c, const struct query_node *node, bool nega
 static bool may_be_hidden(const struct query_node *node)
 {
 	return node->kind == QUERY_EXISTS || node->kind == QUERY_CONTAINS ||
+	       node->kind == QUERY_PREFIX ||
 	       (node->kind == QUERY_COMPARE && node->operand.kind == QUERY_PROPERTY &&
 	        !query_is_own_column(node->operand.name));
 }
@@ -381,13 +351,18 @@ void query_condition(struct compiler *c, const struct query_node *node, bool neg
 		query_out(c, " IS NOT NULL");
 		break;
 	case QUERY_CONTAINS:
-		contains(c, node, negative);
+		query_contains(c, node, negative);
+		break;
+	case QUERY_PREFIX:
+		query_prefix(c, node);
 		break;
 	case QUERY_DESCENDANT:
 	case QUERY_CHILD:
 	case QUERY_SAME:
 	case QUERY_WITHIN:
+		query_out(c, "(");
 		place(c, node);
+		query_out(c, ")");
 		break;
 	case QUERY_IS_TYPE:
 		is_type(c, node);

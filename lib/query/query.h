@@ -57,6 +57,7 @@ enum query_node_kind {
 	QUERY_WITHIN,   /* path itself or below */
 	QUERY_IS_TYPE,  /* resource type `name` or one below it */
 	QUERY_LANGUAGE, /* name: of the node's text */
+	QUERY_PREFIX,   /* text: its words begin words of the node's title; never under NOT */
 };
 
 struct query_node {
@@ -86,6 +87,8 @@ struct query {
 	bool               has_limit;
 	uint64_t           limit, offset;
 	struct bw_str      language; /* of full-text expressions; absent: the default */
+	/* SAME and CHILD mean a resource together with its jcr:content and all below that. */
+	bool as_pages;
 };
 
 struct query_error {

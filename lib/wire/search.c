@@ -7,6 +7,7 @@
 
 #define TERM_FIXED 8u
 #define HEAD_FIXED 16u
+#define ITEM_FIXED 15u
 
 static void put_str(struct buf *out, struct bw_str s)
 {
@@ -64,7 +65,7 @@ int search_next(struct search_reader *in, struct search_term *ret)
 
 	if (in->at == in->end)
 		return 0;
-	if (!take(in, TERM_FIXED, &p) || p[0] < SEARCH_SQL2 || p[0] > SEARCH_NO_ITEMS || p[3] != 0)
+	if (!take(in, TERM_FIXED, &p) || p[0] < SEARCH_SQL2 || p[0] > SEARCH_LAST_KIND || p[3] != 0)
 		return BW_EPROTO;
 	*ret = (struct search_term){ .kind = p[0], .a = p[1], .b = p[2], .number = get_u32(p + 4) };
 	return take_str(in, &ret->name) && take_str(in, &ret->value) ? 1 : BW_EPROTO;
@@ -84,23 +85,27 @@ void search_put_head(struct buf *out, const struct search_page *head)
 	put_u32(p + 12, head->error_position);
 	buf_commit(out, HEAD_FIXED);
 	put_str(out, head->next);
+	put_str(out, head->previous);
 	put_str(out, head->error);
 }
 
-void search_put_item(struct buf *out, float score, const uint8_t *record, size_t n_record,
-                     const struct search_highlight *highlights, unsigned n_highlights)
+void search_put_item(struct buf *out, const struct search_item *item, struct bw_str record,
+                     struct bw_str content)
 {
-	uint8_t *p = buf_reserve(out, 6 + n_record);
+	uint8_t *p = buf_reserve(out, ITEM_FIXED);
 	uint32_t bits;
 
-	memcpy(&bits, &score, sizeof(bits));
+	memcpy(&bits, &item->score, sizeof(bits));
 	put_u32(p, bits);
-	put_u16(p + 4, (uint16_t)n_highlights);
-	memcpy(p + 6, record, n_record);
-	buf_commit(out, 6 + n_record);
-	for (unsigned i = 0; i < n_highlights; i++) {
-		put_str(out, highlights[i].property);
-		put_str(out, highlights[i].text);
+	put_u16(p + 4, (uint16_t)item->n_highlights);
+	p[6] = content.p != NULL;
+	put_u64(p + 7, (uint64_t)item->modified_ms);
+	buf_commit(out, ITEM_FIXED);
+	buf_append(out, record.p, record.n);
+	buf_append(out, content.p, content.n);
+	for (unsigned i = 0; i < item->n_highlights; i++) {
+		put_str(out, item->highlights[i].property);
+		put_str(out, item->highlights[i].text);
 	}
 }
 
@@ -120,20 +125,29 @@ void search_put_facet(struct buf *out, const struct search_facet *facet)
 	}
 }
 
+static bool take_record(struct search_reader *in, struct record *ret)
+{
+	if (record_get(in->p + in->at, in->end - in->at, ret) != BW_OK)
+		return false;
+	in->at += ret->size;
+	return true;
+}
+
 static bool take_item(struct search_reader *in, struct arena *a, struct search_item *ret)
 {
 	const uint8_t *p;
 	uint32_t       bits;
 
-	if (!take(in, 6, &p))
+	if (!take(in, ITEM_FIXED, &p) || p[6] > 1)
 		return false;
 	bits = get_u32(p);
 	memcpy(&ret->score, &bits, sizeof(ret->score));
 	ret->n_highlights = get_u16(p + 4);
-	if (record_get(in->p + in->at, in->end - in->at, &ret->record) != BW_OK)
-		return false;
-	in->at += ret->record.size;
-	if (ret->n_highlights > (in->end - in->at) / 10)
+	ret->has_content = p[6];
+	ret->modified_ms = (int64_t)get_u64(p + 7);
+	if (!take_record(in, &ret->record) ||
+	    (ret->has_content && !take_record(in, &ret->content)) ||
+	    ret->n_highlights > (in->end - in->at) / 10)
 		return false;
 	ret->highlights = arena_alloc(a, ret->n_highlights * sizeof(*ret->highlights));
 	for (unsigned i = 0; i < ret->n_highlights; i++)
@@ -182,9 +196,11 @@ static bool take_head(struct search_reader *in, struct search_page *ret)
 		.n_facets = get_u16(p + 10),
 		.error_position = get_u32(p + 12),
 	};
-	if (!take_str(in, &ret->next) || !take_str(in, &ret->error))
+	if (!take_str(in, &ret->next) || !take_str(in, &ret->previous) ||
+	    !take_str(in, &ret->error))
 		return false;
 	ret->next = absent_if_empty(ret->next);
+	ret->previous = absent_if_empty(ret->previous);
 	ret->error = absent_if_empty(ret->error);
 	return ret->n_items <= SEARCH_MAX_PAGE && ret->n_facets <= SEARCH_MAX_FACETS;
 }

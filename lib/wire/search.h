@@ -11,9 +11,11 @@
  *
  *    0  u32 items, u32 total, u8 relation (enum search_relation), u8 flags (1 clamped, 2 whole), u16 facets
  *   12  u32 position of an error in the statement
- *   16  str next (cursor; empty: the last page), str error (empty: none; else there is nothing else)
- *    .  items: u32 score (IEEE 754 single), u16 highlights, record (wire/record.h),
- *              per highlight: str property, str text
+ *   16  str next (cursor; empty: the last page), str previous (cursor; empty: the first page),
+ *       str error (empty: none; else there is nothing else)
+ *    .  items: u32 score (IEEE 754 single), u16 highlights, u8 1 if a second record follows,
+ *              u64 modified (milliseconds since 1970, two's complement), record (wire/record.h),
+ *              record of its jcr:content, per highlight: str property, str text
  *    .  facets: str name, u16 values, u8 more, per value: u32 count, str value
  */
 #pragma once
@@ -43,7 +45,12 @@ enum search_kind {
 	SEARCH_FIELD,       /* name: of a property to return; none: all */
 	SEARCH_HIGHLIGHT,
 	SEARCH_NO_ITEMS, /* total and facets alone */
+	SEARCH_AS_PAGES, /* what is found below a jcr:content is reported as the resource that holds it */
+	SEARCH_SUGGEST, /* value: the beginning of words; answered with a facet of titles alone */
 };
+#define SEARCH_LAST_KIND SEARCH_SUGGEST
+/* The name of the facet of titles: no property has it. */
+#define SEARCH_FACET_TITLE "/title"
 enum search_depth { SEARCH_DESCENDANTS, SEARCH_CHILDREN, SEARCH_SELF };
 enum search_op {
 	SEARCH_EQ,
@@ -90,7 +97,10 @@ struct search_highlight {
 
 struct search_item {
 	float                    score;
+	int64_t                  modified_ms;
 	struct record            record;
+	bool                     has_content;
+	struct record            content;
 	unsigned                 n_highlights;
 	struct search_highlight *highlights;
 };
@@ -113,15 +123,16 @@ struct search_page {
 	enum search_relation relation;
 	bool                 clamped, whole; /* whole: items have all of their properties */
 	uint32_t             error_position;
-	struct bw_str        next, error; /* absent if empty */
+	struct bw_str        next, previous, error; /* absent if empty */
 	struct search_item  *items;
 	struct search_facet *facets;
 };
 
 /* The head first, then items, then facets: as many as the head says. */
 void search_put_head(struct buf *out, const struct search_page *head);
-void search_put_item(struct buf *out, float score, const uint8_t *record, size_t n_record,
-                     const struct search_highlight *highlights, unsigned n_highlights);
+/* Of the item its numbers and highlights; the records are given encoded. content: absent if none. */
+void search_put_item(struct buf *out, const struct search_item *item, struct bw_str record,
+                     struct bw_str content);
 void search_put_facet(struct buf *out, const struct search_facet *facet);
 /* BW_EPROTO. Arrays live in the arena, strings and records borrow p. */
 int search_page_get(const uint8_t *p, size_t n, struct arena *a, struct search_page *ret);

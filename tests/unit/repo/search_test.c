@@ -145,6 +145,15 @@ static void put_properties(struct buf *out, const struct search_page *page)
 		           prop.n > 0 ? record_value(&page->items[0].record, &prop, 0).p : "");
 }
 
+/* The jcr:content of each item. */
+static void put_contents(struct buf *out, const struct search_page *page)
+{
+	buf_printf(out, " | content");
+	for (unsigned i = 0; i < page->n_items; i++)
+		buf_printf(out, " %s",
+		           page->items[i].has_content ? page->items[i].content.path.p : "-");
+}
+
 /* Marks are shown as < and >. */
 static void put_highlights(struct buf *out, const struct search_page *page)
 {
@@ -180,8 +189,13 @@ static char *tell(const struct answer *a, const char *expected)
 			                                                 : "none");
 		if (strstr(expected, " | next") != NULL)
 			buf_printf(&out, " | next=%s", a->page.next.p != NULL ? "yes" : "no");
+		if (strstr(expected, " | previous") != NULL)
+			buf_printf(&out, " | previous=%s",
+			           a->page.previous.p != NULL ? "yes" : "no");
 		if (strstr(expected, " | clamped") != NULL)
 			buf_printf(&out, " | clamped=%s", a->page.clamped ? "yes" : "no");
+		if (strstr(expected, " | content") != NULL)
+			put_contents(&out, &a->page);
 		if (strstr(expected, " | has ") != NULL)
 			put_properties(&out, &a->page);
 		put_facets(&out, &a->page);
@@ -193,25 +207,33 @@ static char *tell(const struct answer *a, const char *expected)
 	return text;
 }
 
-/* "pages of N: question" asks for all, N at a time; the answer is as one. */
+/* "pages of N: question" asks for all, N at a time; the answer is as one. "back by N:" goes to the last
+ * page and from there to the first; "page P of N:" tells of one of them. */
+static char *answer_row(uint64_t sequence, const char *question, const char *expected)
+{
+	struct answer a;
+	unsigned      limit, page;
+	char         *got;
+	int           at = 0;
+
+	if (sscanf(question, "pages of %u: %n", &limit, &at) == 1 && at > 0)
+		return search_all(&c, sequence, question + at, limit);
+	if (sscanf(question, "back by %u: %n", &limit, &at) == 1 && at > 0)
+		return search_back(&c, sequence, question + at, limit);
+	if (sscanf(question, "page %u of %u: %n", &page, &limit, &at) == 2 && at > 0)
+		search_page_at(&c, sequence, question + at, limit, page, &a);
+	else
+		search_ask(&c, sequence, question, BW_ABSENT, 0, &a);
+	got = tell(&a, expected);
+	answer_done(&a);
+	return got;
+}
+
 static bool run_row(const char *id, const char *who, const char *question, const char *expected)
 {
-	uint64_t sequence = sequence_of(who);
-	char    *got;
-	unsigned limit;
-	int      at = 0;
-	bool     good;
+	char *got = answer_row(sequence_of(who), question, expected);
+	bool  good = strcmp(got, expected) == 0;
 
-	if (sscanf(question, "pages of %u: %n", &limit, &at) == 1 && at > 0) {
-		got = search_all(&c, sequence, question + at, limit);
-	} else {
-		struct answer a;
-
-		search_ask(&c, sequence, question, BW_ABSENT, 0, &a);
-		got = tell(&a, expected);
-		answer_done(&a);
-	}
-	good = strcmp(got, expected) == 0;
 	if (!good)
 		fprintf(stderr, "%s: %s as %s\n  expected %s\n  got      %s\n", id, question, who,
 		        expected, got);
@@ -475,6 +497,11 @@ Test(search, cursors)
 	}
 	search_ask(&c, as_admin, "path=/k", first.page.next, 2, &other);
 	cr_assert_eq(other.page.n_items, 2);
+	cr_assert_not_null(other.page.previous.p);
+	answer_done(&other);
+	test_postgres_sql(w.server, "SELECT repo.ace_append('/k', 3, true, '{jcr:read}', '{}')");
+	search_ask(&c, as_alice, "path=/k", first.page.next, 2, &other);
+	cr_assert_not_null(other.page.error.p, "somebody else's");
 	answer_done(&other);
 	answer_done(&first);
 }

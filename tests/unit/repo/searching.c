@@ -112,6 +112,8 @@ static void put_parameter(struct buf *out, char *name, struct bw_str value, uint
 		{ "fields", SEARCH_FIELD, 'n' },
 		{ "highlight", SEARCH_HIGHLIGHT, '-' },
 		{ "hits", SEARCH_NO_ITEMS, '-' },
+		{ "as", SEARCH_AS_PAGES, '-' },
+		{ "suggest", SEARCH_SUGGEST, 'v' },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -251,5 +253,48 @@ char *search_all(struct client *c, uint64_t sequence, const char *question, unsi
 		cursor = bw_str(kept);
 		answer_done(&a);
 	}
+	return take_text(&out);
+}
+
+void search_page_at(struct client *c, uint64_t sequence, const char *question, unsigned limit,
+                    unsigned n, struct answer *ret)
+{
+	struct answer last;
+
+	search_ask(c, sequence, question, BW_ABSENT, limit, ret);
+	for (unsigned i = 1; i < n; i++) {
+		last = *ret;
+		cr_assert(last.err == BW_OK && last.page.next.p != NULL, "%s: page %u", question,
+		          i + 1);
+		search_ask(c, sequence, question, last.page.next, limit, ret);
+		answer_done(&last);
+	}
+}
+
+char *search_back(struct client *c, uint64_t sequence, const char *question, unsigned limit)
+{
+	struct buf    out;
+	struct answer a, last;
+	unsigned      n = 1;
+
+	buf_init(&out);
+	search_ask(c, sequence, question, BW_ABSENT, limit, &a);
+	for (; a.page.next.p != NULL; n++) {
+		last = a;
+		search_ask(c, sequence, question, last.page.next, limit, &a);
+		answer_done(&last);
+	}
+	for (;;) {
+		cr_assert(a.err == BW_OK && a.page.error.p == NULL, "%s", question);
+		put_paths(&out, &a);
+		if (a.page.previous.p == NULL)
+			break;
+		cr_assert(--n > 0, "%s: no beginning", question);
+		buf_printf(&out, " |");
+		last = a;
+		search_ask(c, sequence, question, last.page.previous, limit, &a);
+		answer_done(&last);
+	}
+	answer_done(&a);
 	return take_text(&out);
 }

@@ -37,7 +37,7 @@ Test(search, terms_round_trip)
 		in = (struct search_reader){ buf_data(&out), 0, cut };
 		cr_assert_eq(search_next(&in, &t), BW_EPROTO, "cut at %zu", cut);
 	}
-	buf_data(&out)[0] = SEARCH_NO_ITEMS + 1;
+	buf_data(&out)[0] = SEARCH_LAST_KIND + 1;
 	in = (struct search_reader){ buf_data(&out), 0, buf_size(&out) };
 	cr_assert_eq(search_next(&in, &t), BW_EPROTO);
 	buf_done(&out);
@@ -48,21 +48,27 @@ static void put_page(struct buf *out)
 	struct search_count     values[] = { { BW_STR("red"), 3 }, { BW_STR("blue"), 1 } };
 	struct search_facet     facet = { BW_STR("tag"), true, 2, values };
 	struct search_highlight mark = { BW_STR("title"), BW_STR("\2x\3") };
-	struct search_page      head = { .n_items = 1,
-		                         .n_facets = 1,
-		                         .total = 7,
-		                         .relation = SEARCH_AT_LEAST,
-		                         .clamped = true,
-		                         .next = BW_STR("abc") };
-	struct buf              record;
-	size_t                  at;
+	struct search_item      item = {
+		     .score = 0.5f, .modified_ms = -7, .n_highlights = 1, .highlights = &mark
+	};
+	struct search_page head = { .n_items = 1,
+		                    .n_facets = 1,
+		                    .total = 7,
+		                    .relation = SEARCH_AT_LEAST,
+		                    .clamped = true,
+		                    .next = BW_STR("abc"),
+		                    .previous = BW_STR("de") };
+	struct buf         record;
+	struct bw_str      octets;
+	size_t             at;
 
 	buf_init(&record);
 	at = record_begin(&record, 5, 1, BW_STR("/a"), BW_STR("nt:unstructured"), BW_ABSENT,
 	                  BW_ABSENT);
 	record_end(&record, at);
+	octets = (struct bw_str){ (char *)buf_data(&record), buf_size(&record) };
 	search_put_head(out, &head);
-	search_put_item(out, 0.5f, buf_data(&record), buf_size(&record), &mark, 1);
+	search_put_item(out, &item, octets, octets);
 	search_put_facet(out, &facet);
 	buf_done(&record);
 }
@@ -80,9 +86,13 @@ Test(search, page_round_trip)
 	cr_assert(page.n_items == 1 && page.n_facets == 1 && page.total == 7 && page.clamped);
 	cr_assert_eq(page.relation, SEARCH_AT_LEAST);
 	cr_assert_str_eq(page.next.p, "abc");
+	cr_assert_str_eq(page.previous.p, "de");
 	cr_assert_null(page.error.p);
 	cr_assert_eq(page.items[0].score, 0.5f);
+	cr_assert_eq(page.items[0].modified_ms, -7);
 	cr_assert_str_eq(page.items[0].record.path.p, "/a");
+	cr_assert(page.items[0].has_content);
+	cr_assert_str_eq(page.items[0].content.path.p, "/a");
 	cr_assert_str_eq(page.items[0].highlights[0].text.p, "\2x\3");
 	cr_assert_eq(page.facets[0].values[0].count, 3);
 	cr_assert_str_eq(page.facets[0].values[1].value.p, "blue");
