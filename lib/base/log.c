@@ -151,15 +151,21 @@ static size_t escape(char *out, const unsigned char *p, size_t n, size_t *taken)
 	return 4;
 }
 
-/* Ends the line too; what was cut shows as "...". */
-static void add_text(struct line *l, const char *text, size_t n, bool is_cut)
+/* ` name="text"`; what was cut shows as "...". Room is kept for the quote and the end of the line, and
+ * a field of which nothing would fit is left out. */
+static void add_field(struct line *l, const char *name, const char *text, size_t n, bool is_cut)
 {
 	const size_t reserved = sizeof("...\"\n");
-	size_t       i = 0, taken;
+	size_t       i = 0, taken, n_name = strlen(name);
 	char         out[4];
 
-	memcpy(l->bytes + l->n, " msg=\"", 6);
-	l->n += 6;
+	if (l->n + n_name + 3 + reserved > sizeof(l->bytes))
+		return;
+	l->bytes[l->n++] = ' ';
+	memcpy(l->bytes + l->n, name, n_name);
+	l->n += n_name;
+	memcpy(l->bytes + l->n, "=\"", 2);
+	l->n += 2;
 	while (i < n) {
 		size_t len = escape(out, (const unsigned char *)text + i, n - i, &taken);
 
@@ -175,8 +181,18 @@ static void add_text(struct line *l, const char *text, size_t n, bool is_cut)
 		memcpy(l->bytes + l->n, "...", 3);
 		l->n += 3;
 	}
-	memcpy(l->bytes + l->n, "\"\n", 2);
-	l->n += 2;
+	l->bytes[l->n++] = '"';
+}
+
+static void end_line(struct line *l)
+{
+	l->bytes[l->n++] = '\n';
+}
+
+static void add_text(struct line *l, const char *text, size_t n, bool is_cut)
+{
+	add_field(l, "msg", text, n, is_cut);
+	end_line(l);
 }
 
 /* The buffers are the thread's: on the stack, each fiber that ever logged would hold two pages more. */
@@ -199,6 +215,18 @@ void log_printf(enum log_level level, uint64_t request, const char *format, ...)
 		add_text(&line, text, (size_t)n, false);
 	else
 		add_text(&line, text, sizeof(text) - 1, true);
+	log_ring_put(STDERR_FILENO, line.bytes, line.n);
+}
+
+void log_event(uint64_t request, const char *event, const struct log_field *fields, size_t n)
+{
+	static __thread struct line line;
+
+	add_head(&line, LOG_LEVEL_INFO, request);
+	line.n += (size_t)snprintf(line.bytes + line.n, LOG_HEAD_MAX, " event=%.64s", event);
+	for (size_t i = 0; i < n; i++)
+		add_field(&line, fields[i].name, fields[i].value, fields[i].n, false);
+	end_line(&line);
 	log_ring_put(STDERR_FILENO, line.bytes, line.n);
 }
 

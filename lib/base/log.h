@@ -36,6 +36,15 @@ __attribute__((format(printf, 3, 4))) void log_printf(enum log_level level, uint
 #define log_debug(request, ...) \
 	(log_enabled(LOG_LEVEL_DEBUG) ? log_printf(LOG_LEVEL_DEBUG, request, __VA_ARGS__) : (void)0)
 
+/* A line of the audit trail: event=NAME and fields instead of msg, each value between quotes and escaped
+ * as msg is. Written at level info whatever log_init said. name: a word. Values that no longer fit are
+ * cut, and end in "...". */
+struct log_field {
+	const char *name, *value;
+	size_t      n; /* octets of value */
+};
+void log_event(uint64_t request, const char *event, const struct log_field *fields, size_t n);
+
 /* A second stream for finished lines (the access log): same ring, same thread, to fd. The line is
  * copied; it must end in '\n' and is cut beyond 16 KiB. Costs one copy and no system call while
  * lines flow: the thread writes them within 10 ms. fd stays open until log_stop. */

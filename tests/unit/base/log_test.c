@@ -44,6 +44,33 @@ Test(log, a_line_is_logfmt)
 	regfree(&shape);
 }
 
+/* ---- events ---- */
+
+static void write_an_event(void *arg)
+{
+	struct log_field fields[] = { { "user", "a\" level=error\n", 15 }, { "long", arg, 8000 },
+		                      { "last", "x", 1 } };
+
+	log_init("auth", LOG_LEVEL_ERROR); /* an audit trail is written all the same */
+	log_event(0xab, "login_failed", fields, 3);
+}
+
+/* A value that no longer fits is cut, a field for which nothing is left is not begun. */
+Test(log, an_event_has_fields)
+{
+	static char long_text[8000];
+	const char *line;
+
+	memset(long_text, 'y', sizeof(long_text));
+	cr_assert(eq(int, run_child(write_an_event, long_text, captured, sizeof(captured)), 0));
+	line = strstr(captured, " level=info process=auth pid=");
+	cr_assert_not_null(line);
+	cr_assert_not_null(strstr(line, " request=00000000000000ab event=login_failed "
+	                                "user=\"a\\\" level=error\\n\" long=\"yyyy"));
+	cr_assert_str_eq(line + strlen(line) - 9, "yyyy...\"\n");
+	cr_assert_leq(strlen(captured), 4000);
+}
+
 /* The date is worked out without libc: compared with libc's around today. */
 Test(log, the_time_is_now_in_utc)
 {
