@@ -44,8 +44,9 @@ struct kept {
 	struct account account;
 	LIST_ENTRY(kept) by_name, by_id;
 	TAILQ_ENTRY(kept) age;
-	bool     used;         /* since it was last looked at for eviction */
-	uint64_t principals[]; /* of account.who; the name and the verifier follow */
+	bool used; /* since it was last looked at for eviction */
+	/* Of account.who; the impersonators, the name and the verifier follow. */
+	uint64_t principals[];
 };
 LIST_HEAD(kept_bucket, kept);
 TAILQ_HEAD(kept_ages, kept);
@@ -243,15 +244,47 @@ static size_t count_words(const char *s)
 	return n;
 }
 
+/* Decimal ids with blanks between them. */
+static void set_impersonators(struct account *a, const char *ids, uint64_t *to)
+{
+	a->impersonators = to;
+	while (*ids != '\0') {
+		char *end;
+
+		to[a->n_impersonators++] = strtoull(ids, &end, 10);
+		ids = *end == ' ' ? end + 1 : end;
+	}
+}
+
+/* place_hex of each, with blanks between them. */
+static void set_places(struct account *a, const char *places)
+{
+	while (*places != '\0' && a->n_places < ACCOUNT_MAX_PLACES) {
+		size_t n = strcspn(places, " ");
+
+		a->places[a->n_places++] = place_of_hex((struct bw_str){ places, n });
+		places += n + (places[n] == ' ');
+	}
+}
+
+/* A column that may be NULL, which is "". */
+static const char *words_of(const struct pg_rows *rows, unsigned column)
+{
+	const char *text = pg_rows_count(rows) > 0 ? pg_text(rows, 0, column).p : NULL;
+
+	return text != NULL ? text : "";
+}
+
 static struct kept *account_of(const struct accounts *as, struct bw_str name,
                                const struct pg_rows *rows)
 {
 	bool          exists = pg_rows_count(rows) > 0;
 	struct bw_str verifier = exists ? pg_text(rows, 0, 3) : BW_ABSENT;
-	const char   *groups = exists && pg_text(rows, 0, 4).p != NULL ? pg_text(rows, 0, 4).p : "";
-	size_t        principals = exists ? (count_words(groups) + 2) * sizeof(uint64_t) : 0;
-	struct kept  *k = xcalloc(1, sizeof(*k) + principals + name.n + 1 + verifier.n + 1);
-	char         *text = (char *)k->principals + principals;
+	const char   *groups = words_of(rows, 4), *impersonators = words_of(rows, 6);
+	size_t        principals = exists ? count_words(groups) + 2 : 0;
+	size_t        ids = (principals + count_words(impersonators)) * sizeof(uint64_t);
+	struct kept  *k = xcalloc(1, sizeof(*k) + ids + name.n + 1 + verifier.n + 1);
+	char         *text = (char *)k->principals + ids;
 
 	k->account.name = (struct bw_str){ memcpy(text, name.p, name.n), name.n };
 	if (!exists)
@@ -259,7 +292,10 @@ static struct kept *account_of(const struct accounts *as, struct bw_str name,
 	k->account.id = (uint64_t)pg_int(rows, 0, 0);
 	k->account.class = class_of(pg_text(rows, 0, 1));
 	k->account.disabled = pg_bool(rows, 0, 2);
+	k->account.is_admin = k->account.id == ACCOUNT_ID_ADMIN || pg_bool(rows, 0, 5);
 	set_principals(k, groups);
+	set_impersonators(&k->account, impersonators, k->principals + principals);
+	set_places(&k->account, words_of(rows, 7));
 	if (verifier.p != NULL && password_is_verifier(verifier.p)) {
 		k->account.verifier = memcpy(text + name.n + 1, verifier.p, verifier.n);
 		k->account.verifier_id = hash(as, verifier.p, verifier.n) | 1;
@@ -378,6 +414,32 @@ void accounts_replace_verifier(struct accounts *as, uint64_t id, const char *old
 	err = pg_query(as->pg, QUERY_VERIFIER_REPLACE, params, on_replaced, as);
 	if (err != BW_OK)
 		on_replaced(as, err, NULL);
+}
+
+static void on_place_seen(void *arg, int err, const struct pg_rows *rows)
+{
+	(void)arg;
+	(void)rows;
+	if (err != BW_OK)
+		log_info(0, "where an account was logged into from is not remembered: %s",
+		         wire_err_text(err));
+}
+
+void accounts_place_seen(struct accounts *as, uint64_t id, const struct place *place)
+{
+	char            number[24], hex[PLACE_HEX];
+	struct pg_param params[2] = { { number }, { place_hex(place, hex) } };
+	int             err;
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)id);
+	err = pg_query(as->pg, QUERY_PLACE_SEEN, params, on_place_seen, as);
+	if (err != BW_OK)
+		on_place_seen(as, err, NULL);
+}
+
+struct pg *accounts_pg(struct accounts *as)
+{
+	return as->pg;
 }
 
 static void on_pg_up(struct pg *pg)

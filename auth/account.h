@@ -2,14 +2,17 @@
  * long as the journal (journal.c) vouches for them. */
 #pragma once
 #include "mint.h"
+#include "place.h"
 #include <ev.h>
 
 #define ACCOUNT_ID_ADMIN       1u
 #define ACCOUNT_ID_ANONYMOUS   2u
 #define ACCOUNT_ID_EVERYONE    3u
 #define ACCOUNT_MAX_PRINCIPALS 512u
+#define ACCOUNT_MAX_PLACES     8u
 
 struct accounts;
+struct pg;
 
 enum account_class { ACCOUNT_USER, ACCOUNT_GROUP, ACCOUNT_SERVICE };
 
@@ -23,6 +26,10 @@ struct account {
 	const char *verifier;    /* NULL: has no password, or none that can be verified */
 	uint64_t    verifier_id; /* one number per verifier; 0 without one */
 	struct mint_identity who;
+	bool                 is_admin; /* admin, or in the group administrators */
+	unsigned             n_impersonators, n_places;
+	const uint64_t      *impersonators; /* ids of the users that may act as this one */
+	struct place         places[ACCOUNT_MAX_PLACES]; /* it was logged into from there lately */
 };
 
 /* err: BW_OK with an account (of id 0 if there is none), or why it could not be read: BW_EGONE,
@@ -42,6 +49,11 @@ const struct account *accounts_find(struct accounts *as, struct bw_str name, uin
 int accounts_fetch(struct accounts *as, struct bw_str name, account_cb cb, void *arg);
 /* Stores a verifier of the present cost, if that account still has the old one. */
 void accounts_replace_verifier(struct accounts *as, uint64_t id, const char *old, const char *new);
+
+/* Remembers that the account was logged into from there. */
+void accounts_place_seen(struct accounts *as, uint64_t id, const struct place *place);
+/* The connection, for what else is to be read or written in the order of these. Borrowed. */
+struct pg *accounts_pg(struct accounts *as);
 
 /* ---- for the journal ---- */
 /* What is in memory may be believed up to this moment (CLOCK_BOOTTIME); 0: not any more. */

@@ -3,7 +3,7 @@
  *
  * A question that can be answered from memory is, at once. Otherwise a waiter stands for it until
  * its login or account has come; if the connection goes first, the waiter stays and answers nobody.
- * Owns: the sockets, the waiters. Runs in: the loop. Logs: each refusal, once; handles at debug.
+ * Owns: the sockets, the waiters. Runs in: the loop. Logs: each refusal, once (logins: audit.h); handles at debug.
  * Tests: tests/unit/auth/answer_test.c. */
 #include "answer_impl.h"
 #include <base/clock.h>
@@ -26,6 +26,8 @@ static const enum wire_id permit[] = {
 /* What the gateway is told about every refused login; the reason is for our own log. */
 #define REFUSED       "login refused"
 #define RETRY_AFTER_S 1u
+
+#define TOLD_S 1800u /* so often the audit trail hears that somebody acts as another */
 
 /* ---- the two kinds of answer ---- */
 
@@ -64,6 +66,11 @@ void answer_refuse(struct conn *c, const struct wire_question *q, const char *wh
 	log_printf(is_final ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, q->request,
 	           "%s of \"%.*s\" refused: %s", what, (int)name.n, name.p, why);
 	wire_fail(c->base.chan, q, err, is_final ? 0 : RETRY_AFTER_S, is_final ? REFUSED : why);
+}
+
+void answer_login_refused(struct conn *c, const struct wire_question *q)
+{
+	wire_fail(c->base.chan, q, BW_ELOGIN, 0, REFUSED);
 }
 
 /* ---- waiting ---- */
@@ -186,6 +193,7 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 	struct answers *as = xcalloc(1, sizeof(*as));
 
 	as->parts = *parts;
+	as->told = remember_new(TOLD_S);
 	as->server =
 		wire_server_new(loop, listener, WIRE_AUTH, permit, false, gateway, &server_ops, as);
 	return as;
@@ -201,5 +209,6 @@ void answers_free(struct answers *as)
 	if (as == NULL)
 		return;
 	wire_server_free(as->server);
+	remember_free(as->told);
 	free(as);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "login.h"
 #include "mapping.h"
+#include <base/conf.h>
 #include <sys/types.h>
 
 struct answers;
@@ -13,6 +14,7 @@ struct answer_parts {
 	const struct remember   *remember;
 	const struct mapping    *mapping;
 	const struct handle_key *key;
+	const struct conf_list  *impersonators; /* the setting */
 };
 
 /* Begins to accept on listener, which stays the caller's. gateway: the only user besides our own

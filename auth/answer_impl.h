@@ -2,7 +2,9 @@
  * two kinds of answer. */
 #pragma once
 #include "answer.h"
+#include "audit.h"
 #include "credential.h"
+#include "impersonate.h"
 #include <sys/queue.h>
 #include <wire/server.h>
 
@@ -18,16 +20,25 @@ struct answers {
 	struct answer_parts parts;
 	struct wire_server *server;
 	bool                is_draining;
+	struct remember    *told; /* who acts as whom: what the audit trail has */
 };
 
 #define ANSWER_ADDRESS 16u
 
 /* What goes with a login. */
 struct answer_terms {
-	bool     want_session;
-	unsigned n_address, n_sudo;         /* octets; 0: none */
-	uint8_t  address[ANSWER_ADDRESS];   /* of the client: IPv4 or IPv6 */
-	char     sudo[CREDENTIAL_NAME + 1]; /* whom to act as, as credential_name makes it */
+	bool        want_session;
+	const char *type;                      /* how they prove it; static text */
+	unsigned    n_address, n_sudo;         /* octets; 0: none */
+	uint8_t     address[ANSWER_ADDRESS];   /* of the client: IPv4 or IPv6 */
+	char        sudo[CREDENTIAL_NAME + 1]; /* whom to act as, as credential_name makes it */
+};
+
+/* Who has proved who he is, while the one to act as is looked up. */
+struct answer_real {
+	struct impersonator rights;
+	size_t              n_name;
+	char                name[CREDENTIAL_NAME];
 };
 
 struct waiter {
@@ -36,6 +47,7 @@ struct waiter {
 	struct wire_question question;
 	unsigned             count; /* of handles */
 	struct answer_terms  terms; /* of a login */
+	struct answer_real   real;  /* of one who wants to act as another */
 	/* Of a list of principals: the accounts before number i are there. */
 	const struct mapping_target *list;
 	unsigned                     i;
@@ -65,6 +77,8 @@ void answer_message(struct conn *c, const struct wire_question *q, Bw__Wire__Res
 /* why: for the log; BW_ELOGIN tells the gateway no more than that. */
 void answer_refuse(struct conn *c, const struct wire_question *q, const char *what,
                    struct bw_str name, int err, const char *why);
+/* BW_ELOGIN and not a word more; the audit trail has the reason. */
+void answer_login_refused(struct conn *c, const struct wire_question *q);
 /* Closes the connection, and is false, if the count of handles is nonsense. */
 bool answer_is_count(struct conn *c, const struct wire_question *q, unsigned count);
 
@@ -84,6 +98,12 @@ void answer_bearer(struct conn *c, const struct wire_question *q,
                    const Bw__Wire__AuthenticateBearer *m);
 void answer_session_end(struct conn *c, const struct wire_question *q,
                         const Bw__Wire__SessionEnd *m);
+
+/* ---- answer_act.c ---- */
+
+/* As another user, whose name is in terms, if a may act as him. */
+void answer_act(struct conn *c, const struct wire_question *q, const struct account *a,
+                const struct answer_terms *terms, uint64_t now_us);
 
 /* ---- answer_service.c ---- */
 

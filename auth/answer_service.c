@@ -10,10 +10,21 @@
 static const char *why_not(const struct account *a)
 {
 	if (a->id == 0)
-		return "there is no such user";
+		return "account_not_found";
 	if (a->class != ACCOUNT_SERVICE)
-		return "it is not a service user";
-	return a->disabled ? "it is disabled" : NULL;
+		return "not_a_service_user";
+	return a->disabled ? "account_locked" : NULL;
+}
+
+static void refuse(struct conn *c, const struct wire_question *q, struct bw_str user,
+                   struct bw_str bundle, const char *reason)
+{
+	struct audit a = {
+		.event = "service_login_refused", .user = user, .bundle = bundle, .reason = reason
+	};
+
+	audit_write(q->request, &a);
+	answer_login_refused(c, q);
 }
 
 static void answer_account(struct conn *c, const struct wire_question *q, const struct account *a,
@@ -22,9 +33,9 @@ static void answer_account(struct conn *c, const struct wire_question *q, const 
 	const char *why = why_not(a);
 
 	if (why == NULL && a->is_crowded)
-		why = "it is in more groups than a handle can carry";
+		why = "too_many_groups";
 	if (why != NULL)
-		answer_refuse(c, q, "service login", a->name, BW_ELOGIN, why);
+		refuse(c, q, a->name, BW_ABSENT, why);
 	else
 		answer_handles(c, q, a->name, &a->who, count, now_us);
 }
@@ -61,7 +72,7 @@ static bool take_account(struct waiter *w, const struct account *a)
 	}
 	c = answer_waiter_end(w, &q);
 	if (c != NULL)
-		answer_refuse(c, &q, "service login", a->name, BW_ELOGIN, why);
+		refuse(c, &q, a->name, BW_ABSENT, why);
 	return false;
 }
 
@@ -168,8 +179,7 @@ void answer_service(struct conn *c, const struct wire_question *q,
 		return;
 	target = mapping_find(answers_of(c)->parts.mapping, bundle, subservice);
 	if (target == NULL)
-		answer_refuse(c, q, "service login", bundle, BW_ELOGIN,
-		              "no service user is mapped to this bundle");
+		refuse(c, q, BW_ABSENT, bundle, "not_mapped");
 	else if (target->is_list)
 		on_list(c, q, target, m->count);
 	else

@@ -15,6 +15,7 @@
  * per login. Tests: tests/unit/auth/auth_test.c, tests/system. */
 #include "answer.h"
 #include "journal.h"
+#include "lock.h"
 #include "settings.h"
 #include <base/fatal.h>
 #include <base/log.h>
@@ -39,6 +40,8 @@ struct auth {
 	struct mapping       *mapping;
 	struct password_pool *pool;
 	struct remember      *remember;
+	struct throttle      *throttle;
+	struct locks          locks;
 	struct accounts      *accounts;
 	struct journal       *journal;
 	struct logins        *logins;
@@ -87,6 +90,7 @@ static void on_followed(void *arg)
 		.remember = auth->remember,
 		.mapping = auth->mapping,
 		.key = &auth->keys[0],
+		.impersonators = &auth->settings.impersonators,
 	};
 
 	if (auth->answers != NULL)
@@ -99,6 +103,7 @@ static void on_accounts_up(void *arg)
 {
 	struct auth *auth = arg;
 
+	locks_load(&auth->locks);
 	if (auth->journal == NULL)
 		auth->journal =
 			journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
@@ -124,8 +129,25 @@ static void run(struct auth *auth)
 	static const struct wire_run_ops ops = { drain, under_way };
 
 	auth->accounts = accounts_new(auth->loop, auth->conninfo, on_accounts_up, auth);
-	auth->logins = logins_new(auth->accounts, auth->remember, auth->pool);
+	auth->locks.pg = accounts_pg(auth->accounts);
+	auth->logins = logins_new(auth->accounts, auth->remember, auth->throttle, auth->pool);
 	wire_run(auth->loop, &ops, auth);
+}
+
+static void start_throttle(struct auth *auth)
+{
+	const struct auth_settings  *s = &auth->settings;
+	const struct throttle_limits limits = {
+		.failures = (unsigned)s->throttle_failures,
+		.address_failures = (unsigned)s->throttle_address_failures,
+		.window_s = (unsigned)s->throttle_window_seconds,
+		.delay_s = (unsigned)s->throttle_delay_seconds,
+		.max_delay_s = (unsigned)s->throttle_max_delay_seconds,
+	};
+
+	auth->throttle = throttle_new(&limits, locks_keep, &auth->locks);
+	auth->locks.throttle = auth->throttle;
+	auth->locks.window_s = limits.window_s;
 }
 
 static void start_pool(struct auth *auth)
@@ -149,6 +171,7 @@ static void stop(struct auth *auth)
 	password_pool_free(auth->pool);
 	accounts_free(auth->accounts);
 	logins_free(auth->logins);
+	throttle_free(auth->throttle);
 	remember_free(auth->remember);
 	mapping_free(auth->mapping);
 	ev_loop_destroy(auth->loop);
@@ -184,6 +207,7 @@ int main(int argc, char **argv)
 		log_info(0, "this kernel has no Landlock");
 	log_start();
 	start_pool(&auth);
+	start_throttle(&auth);
 	sandbox_filter_asking();
 	run(&auth);
 	stop(&auth);

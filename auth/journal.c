@@ -9,13 +9,16 @@
  *      |       `--> read, read, ... each vouches for what is in memory for 300 ms from its begin
  *     down --> memory is not believed; logins read the database themselves
  *
- * Owns: the listening connection. Runs in: the loop. Fails by not vouching. Tests:
+ * Owns: the listening connection. Runs in: the loop. Fails by not vouching. Logs: the audit trail of
+ * changes, as far as they are made while it follows; more than MAX_ROWS at once are cut there. Tests:
  * tests/unit/auth/journal_test.c (logic), database_test.c (against PostgreSQL). */
 #include "journal.h"
+#include "audit.h"
 #include <base/clock.h>
 #include <base/fatal.h>
 #include <base/log.h>
 #include <pg/pg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_ROWS   1000u /* more news than that: everything is dropped instead */
@@ -51,10 +54,30 @@ static void apply(struct journal *j, const struct pg_rows *rows, unsigned row)
 	struct bw_str kind = pg_text(rows, row, 3);
 
 	/* A new account may be one that is known not to exist; a membership bears on everybody below. */
-	if (bw_str_eq(kind, BW_STR("password")) || bw_str_eq(kind, BW_STR("disabled")))
+	if (bw_str_eq(kind, BW_STR("password")) || bw_str_eq(kind, BW_STR("disabled")) ||
+	    bw_str_eq(kind, BW_STR("impersonator")) || bw_str_eq(kind, BW_STR("place")))
 		accounts_drop(j->accounts, (uint64_t)pg_int(rows, row, 2));
 	else
 		accounts_drop_all(j->accounts);
+}
+
+/* Whoever made the change, and by whatever way: the journal knows it. The name of an account that is
+ * gone is not known any more, so its number is said as well. */
+static void audit(const struct pg_rows *rows, unsigned row)
+{
+	char         id[24];
+	struct audit a = {
+		.event = "account_changed",
+		.user = pg_text(rows, row, 5),
+		.target = pg_text(rows, row, 4),
+		.change = pg_text(rows, row, 3),
+	};
+
+	if (bw_str_eq(a.change, BW_STR("place")))
+		return; /* auth's own note about a login */
+	snprintf(id, sizeof(id), "%lld", (long long)pg_int(rows, row, 2));
+	a.id = bw_str(id);
+	audit_write(0, &a);
 }
 
 static void on_news(void *arg, int err, const struct pg_rows *rows)
@@ -67,12 +90,14 @@ static void on_news(void *arg, int err, const struct pg_rows *rows)
 	if (err != BW_OK) /* pg.c has logged it; the timer tries again */
 		return;
 	n = pg_rows_count(rows);
-	if (is_first || n > MAX_ROWS) {
+	if (is_first || n > MAX_ROWS)
 		accounts_drop_all(j->accounts);
-	} else {
-		for (unsigned i = 0; i < n; i++)
-			if (pg_text(rows, i, 1).p != NULL)
-				apply(j, rows, i);
+	for (unsigned i = 0; i < n; i++) {
+		if (pg_text(rows, i, 1).p == NULL)
+			continue;
+		if (n <= MAX_ROWS)
+			apply(j, rows, i);
+		audit(rows, i);
 	}
 	free(j->snapshot);
 	j->snapshot = xstrdup(pg_text(rows, 0, 0).p);

@@ -6,13 +6,16 @@
  *      remembered, or just verified, against the account's present verifier? --yes--> BW_OK
  *                          | no
  *                          v
+ *                     throttle_begin --too many failures--> BW_ETHROTTLED
+ *                          |
+ *                          v
  *                   password_verify --wrong--> BW_ELOGIN
  *                          | right
  *                          `--> the account once more: it may have changed meanwhile
  *
  * An account that is unknown, disabled, not a user or without a password takes the same way with a
  * dummy verifier, so that time tells nothing. A second login with the same credentials joins the
- * attempt that is under way.
+ * attempt that is under way, and is judged with it: it is not a second guess.
  * Owns: the attempts, each with a copy of its password, wiped when it ends. Runs in: the loop.
  * Fails with: see login.h. Logs nothing: answer.c does. Tests: tests/unit/auth/login_test.c. */
 #include "login.h"
@@ -36,19 +39,24 @@ struct attempt {
 	LIST_ENTRY(attempt) next;
 	struct logins *logins;
 	STAILQ_HEAD(, waiter) waiters;
-	uint8_t  key[REMEMBER_KEY];
-	unsigned tries;
-	uint64_t verifying, verified; /* number of the verifier; 0: the dummy, none yet */
-	uint64_t account;             /* whose verifier that is */
-	size_t   n_user, n_password;
-	char     user[CREDENTIAL_NAME];
-	char     password[CREDENTIAL_PASSWORD];
+	uint8_t      key[REMEMBER_KEY];
+	unsigned     tries;
+	uint64_t     verifying, verified; /* number of the verifier; 0: the dummy, none yet */
+	uint64_t     account;             /* whose verifier that is */
+	const char  *reason;              /* why a login cannot succeed, or did not */
+	bool         is_testing;          /* throttle_end is owed */
+	bool         is_known;            /* that the account is used from there */
+	struct place place;
+	size_t       n_user, n_password;
+	char         user[CREDENTIAL_NAME];
+	char         password[CREDENTIAL_PASSWORD];
 };
 LIST_HEAD(bucket, attempt);
 
 struct logins {
 	struct accounts      *accounts;
 	struct remember      *remember;
+	struct throttle      *throttle;
 	struct password_pool *pool;
 	unsigned              n;
 	struct bucket         attempts[BUCKETS];
@@ -70,20 +78,47 @@ static void attempt_free(struct attempt *at)
 	free(at);
 }
 
-/* The one way out of an attempt. */
-static void end(struct attempt *at, int err, const struct account *a, const char *why)
+static struct throttle_who who_of(const struct attempt *at)
 {
-	struct login_result result = { err, a, user_of(at), why };
-	struct waiter      *w;
+	return (struct throttle_who){ user_of(at), at->place, at->is_known };
+}
 
+/* The seconds of a delay that begins with it. */
+static unsigned end_test(struct attempt *at, int err)
+{
+	struct throttle_who who = who_of(at);
+
+	return throttle_end(at->logins->throttle, &who,
+	                    err == BW_OK       ? THROTTLE_RIGHT
+	                    : err == BW_ELOGIN ? THROTTLE_WRONG
+	                                       : THROTTLE_UNDECIDED,
+	                    clock_boot_us());
+}
+
+/* The one way out of an attempt. */
+static void finish(struct attempt *at, struct login_result *result)
+{
+	struct waiter *w;
+
+	if (at->is_testing)
+		result->wait_s = end_test(at, result->err);
+	result->user = user_of(at);
 	LIST_REMOVE(at, next);
 	at->logins->n--;
 	while ((w = STAILQ_FIRST(&at->waiters)) != NULL) {
 		STAILQ_REMOVE_HEAD(&at->waiters, next);
-		w->cb(w->arg, &result);
+		w->cb(w->arg, result);
+		result->was_verified = false; /* the others have joined it */
 		free(w);
 	}
 	attempt_free(at);
+}
+
+static void end(struct attempt *at, int err, const char *why)
+{
+	struct login_result result = { .err = err, .why = why, .reason = at->reason };
+
+	finish(at, &result);
 }
 
 /* ---- a verifier of another cost, after a success ---- */
@@ -124,28 +159,84 @@ static bool can_log_in(const struct account *a)
 	return a->id != 0 && a->class == ACCOUNT_USER && !a->disabled && a->verifier != NULL;
 }
 
+static const char *reason_of(const struct account *a)
+{
+	if (a->id == 0)
+		return "account_not_found";
+	if (a->class != ACCOUNT_USER)
+		return "not_a_user";
+	if (a->disabled)
+		return "account_locked";
+	return a->verifier == NULL ? "no_password" : "wrong_password";
+}
+
+static bool is_known_place(const struct account *a, const struct place *place)
+{
+	for (unsigned i = 0; i < a->n_places; i++)
+		if (is_same_place(&a->places[i], place))
+			return true;
+	return false;
+}
+
+static void succeed(struct attempt *at, const struct account *a, bool was_verified)
+{
+	struct login_result result = {
+		.err = BW_OK, .account = a, .why = "verified", .was_verified = was_verified
+	};
+
+	if (was_verified && password_is_outdated(at->logins->pool, a->verifier))
+		rehash(at, a);
+	if (was_verified && at->place.n > 0 && !is_known_place(a, &at->place))
+		accounts_place_seen(at->logins->accounts, a->id, &at->place);
+	finish(at, &result);
+}
+
+/* False: it has been told to wait, and at is gone. */
+static bool may_test(struct attempt *at, const struct account *a)
+{
+	struct login_result result = { .err = BW_ETHROTTLED, .why = "too many failed logins" };
+	struct throttle_who who;
+
+	if (at->is_testing)
+		return true; /* once more, of an account that has changed */
+	at->is_known = is_known_place(a, &at->place);
+	who = who_of(at);
+	result.wait_s = throttle_begin(at->logins->throttle, &who, clock_boot_us());
+	if (result.wait_s > 0) {
+		finish(at, &result);
+		return false;
+	}
+	at->is_testing = true;
+	return true;
+}
+
+static void test_password(struct attempt *at, const struct account *a)
+{
+	bool usable = can_log_in(a);
+
+	if (!may_test(at, a))
+		return;
+	at->verifying = usable ? a->verifier_id : 0;
+	at->account = a->id;
+	at->reason = reason_of(a);
+	if (password_verify(at->logins->pool, usable ? a->verifier : NULL, password_of(at),
+	                    on_verified, at) != BW_OK)
+		end(at, BW_EBUSY, "too many passwords are waiting to be verified");
+}
+
 static void decide(struct attempt *at, const struct account *a)
 {
 	struct logins *ls = at->logins;
 	bool           usable = can_log_in(a);
 	bool was_verified = usable && at->verified == a->verifier_id && at->account == a->id;
 
-	if (was_verified && password_is_outdated(ls->pool, a->verifier))
-		rehash(at, a);
 	if (was_verified || (usable && remember_find(ls->remember, at->key, a->id, a->verifier_id,
-	                                             clock_boot_us()))) {
-		end(at, BW_OK, a, "verified");
-		return;
-	}
-	if (at->tries++ == MAX_TRIES) {
-		end(at, BW_EBUSY, NULL, "the account changes too fast");
-		return;
-	}
-	at->verifying = usable ? a->verifier_id : 0;
-	at->account = a->id;
-	if (password_verify(ls->pool, usable ? a->verifier : NULL, password_of(at), on_verified,
-	                    at) != BW_OK)
-		end(at, BW_EBUSY, NULL, "too many passwords are waiting to be verified");
+	                                             clock_boot_us())))
+		succeed(at, a, was_verified);
+	else if (at->tries++ == MAX_TRIES)
+		end(at, BW_EBUSY, "the account changes too fast");
+	else
+		test_password(at, a);
 }
 
 static void on_account(void *arg, int err, const struct account *a)
@@ -153,7 +244,7 @@ static void on_account(void *arg, int err, const struct account *a)
 	if (err == BW_OK)
 		decide(arg, a);
 	else
-		end(arg, err, NULL, "PostgreSQL does not answer");
+		end(arg, err, "PostgreSQL does not answer");
 }
 
 static void look_up(struct attempt *at)
@@ -174,7 +265,7 @@ static void on_verified(void *arg, bool ok, const char *verifier)
 
 	(void)verifier;
 	if (!ok) {
-		end(at, BW_ELOGIN, NULL, "wrong user name or password");
+		end(at, BW_ELOGIN, "wrong user name or password");
 		return;
 	}
 	at->verified = at->verifying;
@@ -205,12 +296,13 @@ static struct attempt *find(struct bucket *bucket, const uint8_t *key)
 }
 
 static struct attempt *attempt_new(struct logins *ls, struct bw_str user, struct bw_str password,
-                                   const uint8_t *key)
+                                   const uint8_t *key, const struct place *place)
 {
 	struct attempt *at = xcalloc(1, sizeof(*at));
 
 	at->logins = ls;
 	STAILQ_INIT(&at->waiters);
+	at->place = *place;
 	memcpy(at->key, key, REMEMBER_KEY);
 	memcpy(at->user, user.p, at->n_user = user.n);
 	memcpy(at->password, password.p, at->n_password = password.n);
@@ -219,7 +311,8 @@ static struct attempt *attempt_new(struct logins *ls, struct bw_str user, struct
 }
 
 void logins_check(struct logins *ls, struct bw_str user, struct bw_str password,
-                  const uint8_t key[REMEMBER_KEY], login_cb cb, void *arg)
+                  const uint8_t key[REMEMBER_KEY], const struct place *place, login_cb cb,
+                  void *arg)
 {
 	struct bucket  *bucket = &ls->attempts[(key[0] | (unsigned)key[1] << 8) % BUCKETS];
 	struct attempt *at = find(bucket, key);
@@ -227,7 +320,7 @@ void logins_check(struct logins *ls, struct bw_str user, struct bw_str password,
 	bool            is_new = at == NULL;
 
 	if (is_new) {
-		at = attempt_new(ls, user, password, key);
+		at = attempt_new(ls, user, password, key, place);
 		LIST_INSERT_HEAD(bucket, at, next);
 	}
 	w->cb = cb;
@@ -243,12 +336,13 @@ unsigned logins_in_flight(const struct logins *ls)
 }
 
 struct logins *logins_new(struct accounts *accounts, struct remember *remember,
-                          struct password_pool *pool)
+                          struct throttle *throttle, struct password_pool *pool)
 {
 	struct logins *ls = xcalloc(1, sizeof(*ls));
 
 	ls->accounts = accounts;
 	ls->remember = remember;
+	ls->throttle = throttle;
 	ls->pool = pool;
 	return ls;
 }

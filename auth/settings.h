@@ -5,7 +5,9 @@
 struct auth_settings {
 	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
 	uint64_t         hash_threads, hash_queue, argon2_ops, argon2_mem, remember_seconds;
-	struct conf_list service_users;
+	uint64_t         throttle_failures, throttle_address_failures, throttle_window_seconds;
+	uint64_t         throttle_delay_seconds, throttle_max_delay_seconds;
+	struct conf_list service_users, impersonators;
 };
 
 /* As conf_load: -1 with a reason in err; *ret is to be freed by auth_settings_done in any case. */

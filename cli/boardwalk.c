@@ -6,6 +6,7 @@
  *
  * Owns: nothing. Runs in: one process per call. Fails with: exit code 1 (failed) or 2 (called
  * wrongly). Tests: tests/unit/cli, tests/system/setup_test.c. */
+#include "actor.h"
 #include "cli.h"
 
 #include <getopt.h>
@@ -83,7 +84,8 @@ static const struct command {
 	{ "export", "PATH FILE.json|-", "write the node at PATH, and all below it, into a file",
 	  export_main, INSTANCE, 2, 2 },
 	{ "user", "VERB [NAME] [+-GROUP]...",
-	  "add, passwd (asked for, or standard input), disable, enable, remove; groups; list",
+	  "add, passwd (asked for, or standard input), disable, enable, remove; groups; "
+	  "impersonators; list",
 	  user_main, INSTANCE | USER, 1, INT_MAX },
 	{ "group", "VERB [NAME] [+-MEMBER]...", "add, remove; members; list", group_main,
 	  INSTANCE | ACCOUNT, 1, INT_MAX },
@@ -219,6 +221,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 
 	log_init("boardwalk", LOG_LEVEL_INFO);
+	actor_init();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return run_command(&commands[i], argc - 1, argv + 1);

@@ -30,6 +30,7 @@ EMBED(migration_0012, "migrations/0012_blob.sql");
 EMBED(migration_0013, "migrations/0013_import.sql");
 EMBED(migration_0014, "migrations/0014_version.sql");
 EMBED(migration_0015, "migrations/0015_suggest.sql");
+EMBED(migration_0016, "migrations/0016_login.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -48,6 +49,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0013_import.sql", migration_0013, migration_0013_end },
 	{ "0014_version.sql", migration_0014, migration_0014_end },
 	{ "0015_suggest.sql", migration_0015, migration_0015_end },
+	{ "0016_login.sql", migration_0016, migration_0016_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor.h"
 #include "instance.h"
 #include "password.h"
 #include "repoinit_run.h"
@@ -206,7 +207,7 @@ static bool run_pass(struct run *run, const struct repoinit_script *script, unsi
 static bool run_once(struct run *run, const struct repoinit_script *script)
 {
 	bool done = database_run(run->db, "BEGIN") &&
-	            database_lock(run->db, DATABASE_LOCK_REPOINIT, false);
+	            database_lock(run->db, DATABASE_LOCK_REPOINIT, false) && actor_tell(run->db);
 
 	run->changes = 0;
 	run->retry = false;

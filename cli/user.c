@@ -227,6 +227,8 @@ static const struct user_verb verbs[] = {
 	{ "enable", "enable NAME", enable, 0, 1, 1 },
 	{ "remove", "remove NAME", remove_user, 0, 1, 1 },
 	{ "groups", "groups NAME [+GROUP|-GROUP]...", groups, 0, 1, INT_MAX },
+	{ "impersonators", "impersonators NAME [+USER|-USER]...", user_impersonators, 0, 1,
+	  INT_MAX },
 	{ "list", "list [--json] [PATTERN]", user_list, USER_OPTION_JSON, 0, 1 },
 };
 

@@ -72,6 +72,10 @@ bool user_create(struct user_change *c, const char *name, const char *class);
 bool user_remove(struct user_change *c, const char *name, enum user_kind kind);
 bool user_set_member(struct user_change *c, const char *group, const char *member, bool add);
 
+/* ---- user_impersonate.c ---- */
+
+bool user_impersonators(struct cli *cli);
+
 /* ---- looking, user_list.c ---- */
 
 bool user_list(struct cli *cli);

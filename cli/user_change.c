@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor.h"
 #include "instance.h"
 #include "password.h"
 
@@ -29,7 +30,8 @@ static void ring(struct database *db)
 static bool change(struct user_change *c, bool (*work)(struct user_change *c, void *arg), void *arg)
 {
 	bool done = database_run(&c->db, "BEGIN") &&
-	            database_lock(&c->db, DATABASE_LOCK_REPOINIT, false) && work(c, arg);
+	            database_lock(&c->db, DATABASE_LOCK_REPOINIT, false) && actor_tell(&c->db) &&
+	            work(c, arg);
 
 	/* Otherwise the end of the connection takes everything back. */
 	if (done && c->changes > 0) {

@@ -250,6 +250,20 @@ static void invalidate(struct journal *j, const struct pg_rows *rows, unsigned n
 		load_types(j);
 }
 
+/* The audit trail of permissions: whoever changed them, and by whatever way. Without a principal it was
+ * the operator, by a command or a script. */
+static void audit(const struct pg_rows *rows, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct bw_str    path = pg_text(rows, i, PATH), user = pg_text(rows, i, PRINCIPAL);
+		struct log_field fields[] = { { "path", path.p, path.n },
+			                      { "user", user.p, user.n } };
+
+		if (bw_str_eq(pg_text(rows, i, KIND), BW_STR("ACL")))
+			log_event(0, "permissions_changed", fields, user.p != NULL ? 2 : 1);
+	}
+}
+
 static void tell(struct journal *j, const struct pg_rows *rows, unsigned n)
 {
 	struct event_row *list;
@@ -286,6 +300,7 @@ static void on_news(void *arg, int err, const struct pg_rows *rows)
 		start_anew(j);
 	} else if (pg_text(rows, 0, KIND).p != NULL) {
 		invalidate(j, rows, n);
+		audit(rows, n);
 		tell(j, rows, n);
 	}
 	if (pg_int(rows, 0, GENERATION) != acl_generation(resources_acl(j->r)) && j->has_entries)

@@ -3,7 +3,7 @@
  * Every call of the API returns BW_OK, sometimes BW_DECLINED, or one of these negative values. The
  * name is what an error page is chosen by (its parents are found by cutting the last part); the
  * status is what a client sees when nobody handles the error: 500, but where the fault is the client's
- * (400, 403, 409, 413) or passes by itself (503, 504). The log, the error page and the FAILED message between
+ * (400, 403, 409, 413, 429) or passes by itself (503, 504). The log, the error page and the FAILED message between
  * the processes all read this map. A bundle's own errors have no number: they are a dotted name given
  * to bw_req_fail(). */
 #pragma once
@@ -40,7 +40,8 @@
 	X(BW_ECONFLICT,   -24, "bw.error.conflict",        409, "somebody else has changed it meanwhile") \
 	X(BW_EFORBIDDEN,  -25, "bw.error.forbidden",       403, "not permitted") \
 	X(BW_ECONTENT,    -26, "bw.error.content",         400, "breaks a rule of the content") \
-	X(BW_ECONTENTSIZE,-27, "bw.error.content.size",    413, "over a limit of the content")
+	X(BW_ECONTENTSIZE,-27, "bw.error.content.size",    413, "over a limit of the content") \
+	X(BW_ETHROTTLED,  -28, "bw.error.login.throttled", 429, "too many failed logins")
 /* clang-format on */
 
 enum bw_err {

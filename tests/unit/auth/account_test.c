@@ -14,7 +14,7 @@ struct asked {
 
 struct pg_rows {
 	unsigned    n;
-	const char *columns[5]; /* NULL: NULL */
+	const char *columns[8]; /* NULL: NULL */
 };
 
 static struct asked asked[64];
@@ -78,7 +78,8 @@ int64_t pg_int(const struct pg_rows *rows, unsigned row, unsigned column)
 
 bool pg_bool(const struct pg_rows *rows, unsigned row, unsigned column)
 {
-	return pg_text(rows, row, column).p[0] == 't';
+	(void)row;
+	return rows->columns[column] != NULL && rows->columns[column][0] == 't';
 }
 
 /* ---- driving ---- */
@@ -329,6 +330,28 @@ Test(account, dropped_by_id)
 	cr_assert_null(find("reader"));
 	cr_assert_not_null(find("other"));
 	cr_assert_not_null(find("far"));
+}
+
+Test(account, who_may_act_as_it_and_where_it_is_used)
+{
+	struct pg_rows        rows = { 1,
+		                       { "101", "user", "f", VERIFIER, "200", "t",
+		                         "7 18446744073709551615 9", "c0000201 20010db800000001" } };
+	const struct account *a;
+	char                  text[PLACE_TEXT];
+
+	accounts_trust(as, UINT64_MAX);
+	load("reader", &rows);
+	a = find("reader");
+	cr_assert(a->is_admin);
+	cr_assert_eq(a->n_impersonators, 3);
+	cr_assert(a->impersonators[0] == 7 && a->impersonators[1] == UINT64_MAX &&
+	          a->impersonators[2] == 9);
+	cr_assert_eq(a->who.n_principals, 3, "they are nobody it is");
+	cr_assert_eq(a->n_places, 2);
+	cr_assert_str_eq(place_text(&a->places[0], text), "192.0.2.1");
+	cr_assert_str_eq(place_text(&a->places[1], text), "2001:db8:0:1::/64");
+	cr_assert_str_eq(a->verifier, VERIFIER);
 }
 
 Test(account, verifiers_have_numbers)

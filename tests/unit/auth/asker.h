@@ -104,7 +104,7 @@ struct question {
 	int              err;
 	unsigned         retry_after;
 	char             text[512]; /* of a failure */
-	char             user[256];
+	char             user[256], impersonator[256];
 	uint8_t          bytes[WIRE_HANDLES * HANDLE_MAX];
 	struct handle    handle; /* checked; the first of them */
 	unsigned         count;
@@ -141,6 +141,7 @@ static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 		const Bw__Wire__ResolverHandle *a = &m.u->resolver_handle;
 
 		memcpy(q->user, a->user.data, a->user.len);
+		memcpy(q->impersonator, a->impersonator.data, a->impersonator.len);
 		memcpy(q->bytes, a->handles.data, a->handles.len);
 		take_handles(q, a->count, a->handles.len);
 	} else {
@@ -179,9 +180,25 @@ static void wait_end(struct question *q)
 	cr_assert_eq(q->ended, 1);
 }
 
-static int basic(struct gateway *g, struct question *q, const char *user, const char *password)
+static inline int basic(struct gateway *g, struct question *q, const char *user, const char *password)
 {
 	send_basic(g, q, user, password);
+	wait_end(q);
+	return q->err;
+}
+
+/* address: 0, 4 or 16 octets; sudo: NULL for nobody. */
+static inline int login_from(struct gateway *g, struct question *q, struct bw_str address,
+                      const char *user, const char *password, const char *sudo)
+{
+	Bw__Wire__AuthenticateBasic m = BW__WIRE__AUTHENTICATE_BASIC__INIT;
+
+	m.user = bytes_of(bw_str(user));
+	m.password = bytes_of(bw_str(password));
+	m.address = bytes_of(address);
+	m.has_sudo = sudo != NULL;
+	m.sudo = bytes_of(bw_str(sudo));
+	send_question(g, q, WIRE_AUTHENTICATE_BASIC, &m.base);
 	wait_end(q);
 	return q->err;
 }
@@ -196,7 +213,7 @@ static int anonymous_count(struct gateway *g, struct question *q, unsigned count
 	return q->err;
 }
 
-static int anonymous(struct gateway *g, struct question *q)
+static inline int anonymous(struct gateway *g, struct question *q)
 {
 	return anonymous_count(g, q, 1);
 }

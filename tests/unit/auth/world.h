@@ -3,6 +3,7 @@
 #include "asker.h"
 #include <auth/answer.h>
 #include <auth/journal.h>
+#include <auth/lock.h>
 #include <base/clock.h>
 #include <base/log.h>
 #include <signal.h>
@@ -24,6 +25,8 @@ struct world {
 	struct journal       *journal;
 	struct password_pool *pool;
 	struct remember      *remember;
+	struct throttle      *throttle;
+	struct locks          locks;
 	struct logins        *logins;
 	struct mapping       *mapping;
 	struct answers       *answers;
@@ -41,6 +44,22 @@ static const char *const mappings[] = { "demo=svc",
 	                                "list:user=[svc,reader]",
 	                                "list:off=[svc,svc-off]",
 	                                "list:none=[nobody,svc]" };
+
+/* Beside the limits of the test, if it has any: nothing is throttled. */
+#ifndef THROTTLE_LIMITS
+#define THROTTLE_LIMITS { 0 }
+#endif
+
+static char                  *configured_names[] = { "deputy" };
+static const struct conf_list configured = { configured_names, 1 };
+
+static void throttle_init(void)
+{
+	static const struct throttle_limits limits = THROTTLE_LIMITS;
+
+	w.throttle = throttle_new(&limits, locks_keep, &w.locks);
+	w.locks = (struct locks){ accounts_pg(w.accounts), w.throttle, limits.window_s };
+}
 
 static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t mem)
 {
@@ -63,11 +82,13 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	w.journal = journal_new(w.loop, conninfo, w.accounts, NULL, NULL);
 	w.pool = password_pool_new(w.loop, threads, queue, ops, mem);
 	w.remember = remember_new(300);
-	w.logins = logins_new(w.accounts, w.remember, w.pool);
+	throttle_init();
+	w.logins = logins_new(w.accounts, w.remember, w.throttle, w.pool);
 	w.mapping = mapping_new(&list, err, sizeof(err));
 	w.answers = answers_new(
 		w.loop, w.listener, (uid_t)-1,
-		&(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping, &key });
+		&(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping, &key,
+	                                &configured });
 }
 
 static void world_done(void)
@@ -77,6 +98,7 @@ static void world_done(void)
 	password_pool_free(w.pool);
 	accounts_free(w.accounts);
 	logins_free(w.logins);
+	throttle_free(w.throttle);
 	remember_free(w.remember);
 	mapping_free(w.mapping);
 	close(w.listener);

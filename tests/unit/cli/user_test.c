@@ -81,7 +81,9 @@ static char *state(struct test_postgres *p)
 	return test_postgres_value(
 		p, "SELECT concat((SELECT json_agg(x ORDER BY id) FROM auth.principal x),"
 		   " (SELECT json_agg(x ORDER BY x.grp, x.member) FROM auth.membership x),"
-		   " (SELECT json_agg(x ORDER BY x.principal) FROM auth.credential x))");
+		   " (SELECT json_agg(x ORDER BY x.principal) FROM auth.credential x),"
+		   " (SELECT json_agg(x ORDER BY x.target, x.impersonator) FROM auth.impersonator "
+	           "x))");
 }
 
 static unsigned count_news(struct test_postgres *p)
@@ -206,6 +208,75 @@ Test(user, each_verb_does_its_work_once)
 	};
 
 	CHECK_ALL(rows);
+}
+
+Test(user, impersonators)
+{
+	static const struct row rows[] = {
+		{ { "user", "add", "ada" }, 0, 1, .says = "added user ada" },
+		{ { "user", "add", "bob" }, 0, 1, .says = "added user bob" },
+		{ { "user", "add", "robot" }, 0, 1, .says = "added", .service = true },
+		{ { "group", "add", "team" }, 0, 1, .says = "added group team\n" },
+		{ { "user", "impersonators", "bob", "+ada" },
+		  0,
+		  1,
+		  .says = "ada may act as bob\n" },
+		{ { "user", "impersonators", "bob", "+ada" },
+		  0,
+		  0,
+		  .says = "ada may act as bob already" },
+		{ { "user", "impersonators", "bob" }, 0, 0, .says = "ada\n" },
+		{ { "user", "impersonators", "ada", "+admin", "-bob" },
+		  0,
+		  1,
+		  .says = "bob may not act as ada" },
+		{ { "user", "impersonators", "bob", "+team" },
+		  1,
+		  0,
+		  .says = "a group and no user" },
+		{ { "user", "impersonators", "bob", "+robot" }, 1, 0, .says = "no user that can" },
+		{ { "user", "impersonators", "robot", "+bob" }, 1, 0, .says = "no user that can" },
+		{ { "user", "impersonators", "bob", "+anonymous" },
+		  1,
+		  0,
+		  .says = "no user that can" },
+		{ { "user", "impersonators", "bob", "+bob" }, 1, 0, .says = "always itself" },
+		{ { "user", "impersonators", "bob", "+eve" },
+		  1,
+		  0,
+		  .says = "there is no user 'eve'" },
+		{ { "user", "impersonators", "admin", "+ada" },
+		  1,
+		  0,
+		  .says = "only administrators" },
+		{ { "user", "impersonators", "eve" }, 1, 0, .says = "there is no user 'eve'" },
+		{ { "user", "impersonators", "bob", "ada" }, 2, 0, .says = "neither" },
+		{ { "user", "impersonators", "bob", "-ada" },
+		  0,
+		  1,
+		  .says = "ada may not act as bob any more" },
+		{ { "user", "impersonators", "bob", "-ada" },
+		  0,
+		  0,
+		  .says = "ada may not act as bob\n" },
+	};
+
+	CHECK_ALL(rows);
+}
+
+/* Who has called the command stands in the journal, which auth prints. */
+Test(user, the_journal_knows_who)
+{
+	struct test_postgres   *p = open_server();
+	static const struct row add = { { "user", "add", "ada" }, 0, 1, .says = "added user ada" };
+	char                   *actor, expected[64];
+
+	check(p, &add, 0);
+	actor = test_postgres_value(p, "SELECT actor FROM auth.journal ORDER BY seq DESC LIMIT 1");
+	snprintf(expected, sizeof(expected), "(uid %lu)", (unsigned long)getuid());
+	cr_expect(strstr(actor, expected) != NULL, "%s", actor);
+	free(actor);
+	test_postgres_free(p);
 }
 
 Test(user, what_is_refused_changes_nothing)
