@@ -19,6 +19,7 @@
 #include "peers/resolver.h"
 #include "security/handler.h"
 #include "security/security.h"
+#include "security/terms.h"
 
 /* Requests that end so are for a login handler, and never get to a servlet. */
 static const struct bw_str login_suffix = BW_STR("/j_security_check");
@@ -88,12 +89,23 @@ static int log_in(struct bw_req *req, const struct auth_handler *handler,
                   const struct auth_credentials *c)
 {
 	struct bw_resolver *r = resolver_new(req, RESOLVER_USER);
-	int                 rc = ask_authenticate_basic(req, c->user, c->password, NULL, r);
+	struct login_terms  terms;
+	int                 rc;
 
-	if (rc == BW_ELOGIN)
+	terms_read(req, &terms);
+	rc = ask_authenticate_basic(req, c->user, c->password, &terms.ask, r);
+	if (rc == BW_ELOGIN) {
+		terms_refused(req, &terms);
 		return refuse(req, handler);
+	}
+	if (rc == BW_ETHROTTLED) {
+		terms_throttled(req, &terms);
+		return BW_DECLINED;
+	}
 	if (rc != BW_OK)
 		return without_answer(req, rc);
+	if (terms_accepted(req, &terms, r) != BW_OK)
+		return without_answer(req, BW_ENOMEM);
 	if (challenge_is_validation(req))
 		return answer_validation(req);
 	rc = go_on(req, r);

@@ -10,6 +10,7 @@
 #include "peers/ask.h"
 #include "request.h"
 #include "security/handler.h"
+#include "security/terms.h"
 
 /* What a login is known by in other places, and must not be handed in here or told (Apache Sling,
  * ResourceProvider). */
@@ -22,6 +23,7 @@ static bool is_secret(struct bw_str name)
 		BW_STR("user.jcr.credentials"),
 		BW_STR("user.jcr.session"),
 		BW_STR("user.name"), /* said by auth */
+		BW_STR("user.impersonator"),
 	};
 
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
@@ -41,8 +43,13 @@ static void merge_attributes(struct bw_resolver *r, const struct bw_resolver *fr
 		return;
 	all = arena_alloc(&r->req->arena, (from->n_attributes + n_new) * sizeof(*all));
 	r->attributes = all;
-	for (size_t i = 0; i < from->n_attributes; i++)
+	for (size_t i = 0; i < from->n_attributes; i++) {
+		/* Who acts as the original's user does not act as another. */
+		if (login && login->user.p &&
+		    bw_str_eq(from->attributes[i].name, BW_STR("user.impersonator")))
+			continue;
 		all[r->n_attributes++] = from->attributes[i];
+	}
 	for (size_t i = 0; i < n_new; i++) {
 		const struct bw_pair *pair = &login->attributes[i];
 
@@ -57,14 +64,16 @@ static void merge_attributes(struct bw_resolver *r, const struct bw_resolver *fr
 	}
 }
 
-/* With the credentials that the request has brought. */
+/* With the credentials that the request has brought, as whom it acts. */
 static int log_in_again(struct bw_resolver *r)
 {
 	struct auth_credentials c;
+	struct login_terms      terms;
 	int                     err = BW_ELOGIN;
 
+	terms_read(r->req, &terms);
 	if (security_extract(r->req, &c) == AUTH_CREDENTIALS)
-		err = ask_authenticate_basic(r->req, c.user, c.password, NULL, r);
+		err = ask_authenticate_basic(r->req, c.user, c.password, &terms.ask, r);
 	explicit_bzero(&c, sizeof(c));
 	return err;
 }

@@ -184,8 +184,11 @@ void fake_account(const char *user, const char *password, bool disabled)
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
                            struct ask_login *login, struct bw_resolver *r)
 {
-	(void)login;
 	fake.asked_auth++;
+	fake.sudo = login ? login->sudo : BW_ABSENT;
+	fake.address = login && login->address.p ? request_dup(req, login->address) : BW_ABSENT;
+	if (login && fake.auth == BW_ETHROTTLED)
+		login->retry_after_s = 7;
 	if (fake.auth != BW_OK)
 		return fake.auth;
 	for (size_t i = 0; i < n_accounts; i++) {
@@ -193,6 +196,10 @@ int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str
 		    !bw_str_eq(bw_str(accounts[i].password), password))
 			continue;
 		r->user = request_dup(req, user);
+		if (login && login->sudo.p && !bw_str_eq(login->sudo, user)) {
+			login->impersonator = r->user;
+			r->user = login->sudo;
+		}
 		return BW_OK;
 	}
 	return BW_ELOGIN;

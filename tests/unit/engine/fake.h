@@ -13,6 +13,7 @@ struct fake_peers {
 	int           auth, repo; /* BW_OK, or what every question is answered with */
 	unsigned      asked_auth, asked_repo;
 	uint64_t      types;         /* repo's counter of type changes */
+	struct bw_str sudo, address; /* of the last question about a password; the request's */
 	struct bw_str resource_path; /* set: the record says so, whatever was asked (an alias) */
 };
 
