@@ -30,3 +30,5 @@ struct bw_str redirect_add(struct arena *a, struct bw_str target, const char *na
  * (NULL: the context's root). As a value of Location, never absent: what cannot be is the context's root.
  * (waits) */
 struct bw_str redirect_target(struct bw_req *req, const char *otherwise);
+/* 302 there, which nobody keeps. */
+void redirect_send(struct bw_req *req, struct bw_str location);

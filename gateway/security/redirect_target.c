@@ -63,3 +63,12 @@ struct bw_str redirect_target(struct bw_req *req, const char *otherwise)
 	found = redirect_check(&req->arena, &site, found);
 	return found.p != NULL ? found : root_of(req);
 }
+
+void redirect_send(struct bw_req *req, struct bw_str location)
+{
+	response_reset_body(req);
+	response_status(req, 302);
+	response_header(req, "location", location, true);
+	response_header(req, "cache-control", BW_STR("no-store"), true);
+	req->closed = true;
+}
