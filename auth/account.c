@@ -166,6 +166,20 @@ const struct account *accounts_find(struct accounts *as, struct bw_str name, uin
 	return &k->account;
 }
 
+const struct account *accounts_find_id(struct accounts *as, uint64_t id, uint64_t now_us)
+{
+	struct kept *k;
+
+	if (now_us >= as->trusted_until_us)
+		return NULL;
+	LIST_FOREACH (k, &as->by_id[id % BUCKETS], by_id)
+		if (k->account.id == id) {
+			k->used = true;
+			return &k->account;
+		}
+	return NULL;
+}
+
 void accounts_trust(struct accounts *as, uint64_t until_us)
 {
 	as->trusted_until_us = until_us;
@@ -293,6 +307,8 @@ static struct kept *account_of(const struct accounts *as, struct bw_str name,
 	k->account.class = class_of(pg_text(rows, 0, 1));
 	k->account.disabled = pg_bool(rows, 0, 2);
 	k->account.is_admin = k->account.id == ACCOUNT_ID_ADMIN || pg_bool(rows, 0, 5);
+	k->account.session_version = (uint64_t)pg_int(rows, 0, 8);
+	k->account.ended_s = pg_int(rows, 0, 9);
 	set_principals(k, groups);
 	set_impersonators(&k->account, impersonators, k->principals + principals);
 	set_places(&k->account, words_of(rows, 7));

@@ -30,6 +30,8 @@ struct account {
 	unsigned             n_impersonators, n_places;
 	const uint64_t      *impersonators; /* ids of the users that may act as this one */
 	struct place         places[ACCOUNT_MAX_PLACES]; /* it was logged into from there lately */
+	uint64_t             session_version;            /* raised when all its sessions end */
+	int64_t              ended_s; /* when that was, in seconds of 1970, rounded up; 0: never */
 };
 
 /* err: BW_OK with an account (of id 0 if there is none), or why it could not be read: BW_EGONE,
@@ -44,6 +46,7 @@ void accounts_free(struct accounts *as);
 
 /* From memory; NULL: not known, or not known to be up to date. now_us: CLOCK_BOOTTIME. */
 const struct account *accounts_find(struct accounts *as, struct bw_str name, uint64_t now_us);
+const struct account *accounts_find_id(struct accounts *as, uint64_t id, uint64_t now_us);
 /* From the database. BW_OK: cb runs once, later. BW_E*: it never does. Equal reads that began since
  * the last news share one query. name: as credential_name makes it; copied. */
 int accounts_fetch(struct accounts *as, struct bw_str name, account_cb cb, void *arg);

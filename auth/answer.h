@@ -2,6 +2,7 @@
 #pragma once
 #include "login.h"
 #include "mapping.h"
+#include "session.h"
 #include <base/conf.h>
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@ struct answer_parts {
 	const struct mapping    *mapping;
 	const struct handle_key *key;
 	const struct conf_list  *impersonators; /* the setting */
+	struct sessions         *sessions;
 };
 
 /* Begins to accept on listener, which stays the caller's. gateway: the only user besides our own

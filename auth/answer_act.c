@@ -61,6 +61,7 @@ static void act(struct conn *c, const struct wire_question *q, const struct answ
 	m.has_impersonator = true;
 	m.impersonator.data = (uint8_t *)real->name;
 	m.impersonator.len = real->n_name;
+	answer_put_token(&m, real->token, real->token_s);
 	answer_message(c, q, &m, &target->who, 1, now_us);
 }
 
@@ -71,33 +72,38 @@ static void on_target(void *arg, int err, const struct account *target)
 	struct wire_question q;
 	struct conn         *c = answer_waiter_end(arg, &q);
 
-	if (c == NULL)
-		return;
-	if (err == BW_OK)
+	if (c != NULL && err == BW_OK)
 		act(c, &q, &real, target, &terms, clock_boot_us());
-	else
+	else if (c != NULL)
 		answer_refuse(c, &q, "login", name_of(&real), err, "PostgreSQL does not answer");
+	jws_free(real.token);
 }
 
 void answer_act(struct conn *c, const struct wire_question *q, const struct account *a,
-                const struct answer_terms *terms, uint64_t now_us)
+                const struct answer_terms *terms, char *token, unsigned token_s)
 {
 	struct answer_parts  *parts = &answers_of(c)->parts;
+	uint64_t              now_us = clock_boot_us();
 	struct bw_str         name = { terms->sudo, terms->n_sudo };
 	const struct account *target = accounts_find(parts->accounts, name, now_us);
 	struct answer_real    real = { .rights = impersonator_of(a, parts->impersonators),
-		                       .n_name = a->name.n };
+		                       .n_name = a->name.n,
+		                       .token = token,
+		                       .token_s = token_s };
 	struct waiter        *w;
 	int                   err;
 
 	memcpy(real.name, a->name.p, a->name.n);
 	if (target != NULL) {
 		act(c, q, &real, target, terms, now_us);
+		jws_free(token);
 		return;
 	}
 	w = answer_wait(c, q, "login", a->name, 0);
-	if (w == NULL)
+	if (w == NULL) {
+		jws_free(token);
 		return;
+	}
 	w->terms = *terms;
 	w->real = real;
 	err = accounts_fetch(parts->accounts, name, on_target, w);

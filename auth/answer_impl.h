@@ -39,6 +39,8 @@ struct answer_real {
 	struct impersonator rights;
 	size_t              n_name;
 	char                name[CREDENTIAL_NAME];
+	char               *token;   /* of his session, new or renewed, or NULL; jws_free */
+	unsigned            token_s; /* seconds it lives */
 };
 
 struct waiter {
@@ -90,6 +92,9 @@ struct conn *answer_waiter_end(struct waiter *w, struct wire_question *ret_q);
 
 /* ---- answer_login.c ---- */
 
+/* Puts a session token into a message, until that is sent; NULL: there is none. */
+void answer_put_token(Bw__Wire__ResolverHandle *m, const char *token, unsigned token_s);
+
 void answer_basic(struct conn *c, const struct wire_question *q,
                   const Bw__Wire__AuthenticateBasic *m);
 void answer_token(struct conn *c, const struct wire_question *q,
@@ -101,9 +106,10 @@ void answer_session_end(struct conn *c, const struct wire_question *q,
 
 /* ---- answer_act.c ---- */
 
-/* As another user, whose name is in terms, if a may act as him. */
+/* As another user, whose name is in terms, if a may act as him. token: of a's session, or NULL; is
+ * freed. */
 void answer_act(struct conn *c, const struct wire_question *q, const struct account *a,
-                const struct answer_terms *terms, uint64_t now_us);
+                const struct answer_terms *terms, char *token, unsigned token_s);
 
 /* ---- answer_service.c ---- */
 

@@ -2,7 +2,7 @@
  *
  * Holds the key that resolver handles are signed with and the verifiers of all passwords. Talks to
  * the gateway, which it does not trust, and to PostgreSQL as role boardwalk_auth. Refuses everything
- * but the three messages of answer.c's permit table, and any peer that is not the gateway's user.
+ * but the messages of answer.c's permit table, and any peer that is not the gateway's user.
  *
  *     gateway ---AUTHENTICATE_*---> answer --> login --> password (threads: argon2id)
  *             <--RESOLVER_HANDLE---   | mint     |------> remember
@@ -28,12 +28,15 @@
 #include <unistd.h>
 #include <wire/run.h>
 
-#define BACKLOG 128
+#define BACKLOG  128
+#define FOLLOW_S 1.0
 
 struct auth {
 	struct auth_settings  settings;
 	char                 *conninfo;
-	struct handle_key     keys[2];
+	struct handle_keys    keys;
+	struct session_keys  *session_keys;
+	ev_timer              follow; /* the files of the keys */
 	int                   listener;
 	uid_t                 gateway;
 	struct ev_loop       *loop;
@@ -45,6 +48,7 @@ struct auth {
 	struct accounts      *accounts;
 	struct journal       *journal;
 	struct logins        *logins;
+	struct sessions      *sessions;
 	struct answers       *answers;
 };
 
@@ -73,8 +77,11 @@ static void load_secrets(struct auth *auth)
 {
 	char err[512];
 
-	if (handle_keys_load(auth->settings.key_file, auth->keys, err, sizeof(err)) < 0)
+	if (handle_keys_load(auth->settings.key_file, &auth->keys, err, sizeof(err)) != 0)
 		fatalx("auth.key_file: %s", err);
+	auth->session_keys = session_keys_load(auth->settings.session_key_file, err, sizeof(err));
+	if (auth->session_keys == NULL)
+		fatalx("auth.session_key_file: %s", err);
 	auth->conninfo = program_secret("AUTH_DATABASE_URL", auth->settings.database);
 }
 
@@ -89,7 +96,8 @@ static void on_followed(void *arg)
 		.logins = auth->logins,
 		.remember = auth->remember,
 		.mapping = auth->mapping,
-		.key = &auth->keys[0],
+		.key = &auth->keys.keys[0],
+		.sessions = auth->sessions,
 		.impersonators = &auth->settings.impersonators,
 	};
 
@@ -105,8 +113,8 @@ static void on_accounts_up(void *arg)
 
 	locks_load(&auth->locks);
 	if (auth->journal == NULL)
-		auth->journal =
-			journal_new(auth->loop, auth->conninfo, auth->accounts, on_followed, auth);
+		auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts,
+		                            auth->sessions, on_followed, auth);
 }
 
 static bool drain(void *arg)
@@ -121,16 +129,36 @@ static bool drain(void *arg)
 
 static size_t under_way(const void *arg)
 {
-	return logins_in_flight(((const struct auth *)arg)->logins);
+	const struct auth *auth = arg;
+
+	return logins_in_flight(auth->logins) + sessions_in_flight(auth->sessions);
+}
+
+static void on_follow(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct auth *auth = w->data;
+
+	(void)loop;
+	(void)revents;
+	handle_keys_follow(&auth->keys);
+	if (session_keys_follow(auth->session_keys))
+		sessions_forget(auth->sessions);
 }
 
 static void run(struct auth *auth)
 {
 	static const struct wire_run_ops ops = { drain, under_way };
+	const struct session_times       times = { (int64_t)auth->settings.session_idle,
+		                                   (int64_t)auth->settings.session_life };
 
 	auth->accounts = accounts_new(auth->loop, auth->conninfo, on_accounts_up, auth);
 	auth->locks.pg = accounts_pg(auth->accounts);
 	auth->logins = logins_new(auth->accounts, auth->remember, auth->throttle, auth->pool);
+	auth->sessions = sessions_new(auth->loop, auth->conninfo, auth->accounts,
+	                              auth->session_keys, &times);
+	ev_timer_init(&auth->follow, on_follow, FOLLOW_S, FOLLOW_S);
+	auth->follow.data = auth;
+	ev_timer_start(auth->loop, &auth->follow);
 	wire_run(auth->loop, &ops, auth);
 }
 
@@ -166,8 +194,10 @@ static void start_pool(struct auth *auth)
  * or read ends. */
 static void stop(struct auth *auth)
 {
+	ev_timer_stop(auth->loop, &auth->follow);
 	answers_free(auth->answers);
 	journal_free(auth->journal);
+	sessions_free(auth->sessions);
 	password_pool_free(auth->pool);
 	accounts_free(auth->accounts);
 	logins_free(auth->logins);
@@ -176,7 +206,8 @@ static void stop(struct auth *auth)
 	mapping_free(auth->mapping);
 	ev_loop_destroy(auth->loop);
 	close(auth->listener);
-	sodium_memzero(auth->keys, sizeof(auth->keys));
+	session_keys_free(auth->session_keys);
+	sodium_memzero(&auth->keys, sizeof(auth->keys));
 	free(auth->conninfo);
 	auth_settings_done(&auth->settings);
 }

@@ -39,6 +39,7 @@ struct journal {
 	struct pg       *pg;
 	struct ev_loop  *loop;
 	struct accounts *accounts;
+	struct sessions *sessions;
 	void (*on_followed)(void *arg);
 	void    *arg;
 	ev_timer poll;
@@ -53,9 +54,14 @@ static void apply(struct journal *j, const struct pg_rows *rows, unsigned row)
 {
 	struct bw_str kind = pg_text(rows, row, 3);
 
+	if (bw_str_eq(kind, BW_STR("revoked"))) {
+		sessions_revoked(j->sessions, pg_text(rows, row, 6));
+		return;
+	}
 	/* A new account may be one that is known not to exist; a membership bears on everybody below. */
 	if (bw_str_eq(kind, BW_STR("password")) || bw_str_eq(kind, BW_STR("disabled")) ||
-	    bw_str_eq(kind, BW_STR("impersonator")) || bw_str_eq(kind, BW_STR("place")))
+	    bw_str_eq(kind, BW_STR("impersonator")) || bw_str_eq(kind, BW_STR("place")) ||
+	    bw_str_eq(kind, BW_STR("sessions")))
 		accounts_drop(j->accounts, (uint64_t)pg_int(rows, row, 2));
 	else
 		accounts_drop_all(j->accounts);
@@ -73,8 +79,8 @@ static void audit(const struct pg_rows *rows, unsigned row)
 		.change = pg_text(rows, row, 3),
 	};
 
-	if (bw_str_eq(a.change, BW_STR("place")))
-		return; /* auth's own note about a login */
+	if (bw_str_eq(a.change, BW_STR("place")) || bw_str_eq(a.change, BW_STR("revoked")))
+		return; /* auth's own notes about a login and a logout */
 	snprintf(id, sizeof(id), "%lld", (long long)pg_int(rows, row, 2));
 	a.id = bw_str(id);
 	audit_write(0, &a);
@@ -90,8 +96,10 @@ static void on_news(void *arg, int err, const struct pg_rows *rows)
 	if (err != BW_OK) /* pg.c has logged it; the timer tries again */
 		return;
 	n = pg_rows_count(rows);
-	if (is_first || n > MAX_ROWS)
+	if (is_first || n > MAX_ROWS) {
 		accounts_drop_all(j->accounts);
+		sessions_forget(j->sessions);
+	}
 	for (unsigned i = 0; i < n; i++) {
 		if (pg_text(rows, i, 1).p == NULL)
 			continue;
@@ -154,7 +162,7 @@ static void on_notify(struct pg *pg, const char *channel)
 }
 
 struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
-                            void (*on_followed)(void *arg), void *arg)
+                            struct sessions *sessions, void (*on_followed)(void *arg), void *arg)
 {
 	static const char *const   channels[] = { "boardwalk_auth", NULL };
 	static const struct pg_ops ops = { on_up, on_down, on_notify };
@@ -162,6 +170,7 @@ struct journal *journal_new(struct ev_loop *loop, const char *conninfo, struct a
 
 	j->loop = loop;
 	j->accounts = accounts;
+	j->sessions = sessions;
 	j->on_followed = on_followed;
 	j->arg = arg;
 	ev_timer_init(&j->poll, on_poll, JOURNAL_POLL_S, JOURNAL_POLL_S);

@@ -4,6 +4,8 @@
 
 struct auth_settings {
 	char            *user, *socket, *gateway_user, *database, *key_file, *log_level;
+	char            *session_key_file;
+	uint64_t         session_idle, session_life;
 	uint64_t         hash_threads, hash_queue, argon2_ops, argon2_mem, remember_seconds;
 	uint64_t         throttle_failures, throttle_address_failures, throttle_window_seconds;
 	uint64_t         throttle_delay_seconds, throttle_max_delay_seconds;

@@ -202,15 +202,15 @@ static double measure(double seconds)
 
 int main(int argc, char **argv)
 {
-	struct handle_key keys[2];
-	char              err[256];
+	struct handle_keys keys;
+	char               err[256];
 
 	log_init("bench", LOG_LEVEL_WARNING);
 	if (argc != 6 || (n_writers = (unsigned)atoi(argv[4])) < 1 || n_writers > MAX_WRITERS)
 		fatalx("usage: commit SOCKET KEY_FILE FOLDER WRITERS SECONDS");
-	if (sodium_init() < 0 || handle_keys_load(argv[2], keys, err, sizeof(err)) < 1)
+	if (sodium_init() < 0 || handle_keys_load(argv[2], &keys, err, sizeof(err)) != 0)
 		fatalx("%s: no key", argv[2]);
-	key = keys[0];
+	key = keys.keys[0];
 	folder = argv[3];
 	run = clock_boot_us();
 	loop = ev_loop_new(EVFLAG_AUTO);

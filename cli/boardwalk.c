@@ -84,7 +84,7 @@ static const struct command {
 	{ "export", "PATH FILE.json|-", "write the node at PATH, and all below it, into a file",
 	  export_main, INSTANCE, 2, 2 },
 	{ "user", "VERB [NAME] [+-GROUP]...",
-	  "add, passwd (asked for, or standard input), disable, enable, remove; groups; "
+	  "add, passwd (asked for, or standard input), disable, enable, logout, remove; groups; "
 	  "impersonators; list",
 	  user_main, INSTANCE | USER, 1, INT_MAX },
 	{ "group", "VERB [NAME] [+-MEMBER]...", "add, remove; members; list", group_main,

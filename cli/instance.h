@@ -2,7 +2,7 @@
  * do what to its database.
  *
  *   DATA/supervisor.pid    "PID RUN"; locked by the supervisor as long as it lives
- *   DATA/postgresql/       the private cluster        DATA/keys/handle.key
+ *   DATA/postgresql/       the private cluster        DATA/keys/handle.key, session.key
  *   DATA/admin-password    of the first start         DATA/spool/  large request bodies
  *   DATA/bundles/          what is installed (lib/store)
  *   RUN/pg, RUN/auth, RUN/repo, RUN/gateway   sockets  RUN/status   the processes, for `status`

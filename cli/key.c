@@ -1,4 +1,5 @@
-/* key.c - the key that auth signs resolver handles with and repo checks them by, made once.
+/* key.c - the keys that auth signs with, each made once: of resolver handles, which repo checks, and of
+ * session tokens.
  *
  * Owns: DATA/keys. Runs in: the supervisor, before its loop; the key is wiped from it again.
  * Fails with: false after a line on stderr. Tests: tests/system/setup_test.c. */
@@ -42,25 +43,38 @@ static bool write_key(const char *file, const char *fresh, uid_t uid, gid_t gid,
 	return done;
 }
 
-bool key_make(const struct instance *instance)
+struct key_owner {
+	uid_t  uid;
+	gid_t  gid;
+	mode_t mode;
+};
+
+static bool make(const struct instance *instance, const char *name, const struct key_owner *owner)
 {
-	const struct cli_settings *s = instance->settings;
-	char                      *file = xasprintf("%s/keys/handle.key", instance->data);
-	char                      *fresh = xasprintf("%s.new", file);
-	uid_t                      uid, other;
-	gid_t                      gid;
-	struct stat                st;
-	bool                       done = stat(file, &st) == 0;
+	char       *file = xasprintf("%s/keys/%s", instance->data, name);
+	char       *fresh = xasprintf("%s.new", file);
+	struct stat st;
+	bool        done = stat(file, &st) == 0;
 
 	if (!done && errno != ENOENT)
 		complain_errno("%s", file);
 	else if (!done && sodium_init() < 0)
 		complain("libsodium does not start");
 	else if (!done)
-		done = instance_user(instance, s->repo_user, &other, &gid) &&
-		       instance_user(instance, s->auth_user, &uid, &(gid_t){ 0 }) &&
-		       write_key(file, fresh, uid, gid, instance->separated ? 0440 : 0400);
+		done = write_key(file, fresh, owner->uid, owner->gid, owner->mode);
 	free(fresh);
 	free(file);
 	return done;
+}
+
+bool key_make(const struct instance *instance)
+{
+	const struct cli_settings *s = instance->settings;
+	struct key_owner           handle = { .mode = instance->separated ? 0440 : 0400 };
+	struct key_owner           session = { .mode = 0400 };
+
+	return instance_user(instance, s->repo_user, &(uid_t){ 0 }, &handle.gid) &&
+	       instance_user(instance, s->auth_user, &session.uid, &session.gid) &&
+	       (handle.uid = session.uid, make(instance, "handle.key", &handle)) &&
+	       make(instance, "session.key", &session);
 }

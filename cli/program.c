@@ -118,6 +118,9 @@ static void add_answering(char ***e, const struct instance *instance, const char
 	add_printf(e, "BOARDWALK_%s_GATEWAY_USER=%s", upper,
 	           user_or(instance, instance->settings->gateway_user, own_name));
 	add_printf(e, "BOARDWALK_%s_KEY_FILE=%s/keys/handle.key", upper, instance->data);
+	if (strcmp(name, "auth") == 0)
+		add_printf(e, "BOARDWALK_AUTH_SESSION_KEY_FILE=%s/keys/session.key",
+		           instance->data);
 	add_printf(e, "%s_DATABASE_URL=%s", upper, conninfo);
 }
 

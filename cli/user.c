@@ -190,6 +190,23 @@ static bool enable(struct cli *cli)
 	return user_change_run(cli, enable_work, cli->operands[1]);
 }
 
+static bool logout_work(struct user_change *c, void *name)
+{
+	struct user_found f;
+	bool              done = user_find(c, name, USER_ACCOUNT, &f) &&
+	            user_call(c, "SELECT auth.sessions_end($1)", f.name, NULL, NULL);
+
+	if (done)
+		user_changed(c, "all sessions of %s are ended", f.name);
+	user_found_done(&f);
+	return done;
+}
+
+static bool logout(struct cli *cli)
+{
+	return user_change_run(cli, logout_work, cli->operands[1]);
+}
+
 static bool remove_work(struct user_change *c, void *name)
 {
 	return user_remove(c, name, USER_ACCOUNT);
@@ -225,6 +242,7 @@ static const struct user_verb verbs[] = {
 	{ "passwd", "passwd NAME", passwd, 0, 1, 1 },
 	{ "disable", "disable NAME [--reason TEXT]", disable, USER_OPTION_REASON, 1, 1 },
 	{ "enable", "enable NAME", enable, 0, 1, 1 },
+	{ "logout", "logout NAME", logout, 0, 1, 1 },
 	{ "remove", "remove NAME", remove_user, 0, 1, 1 },
 	{ "groups", "groups NAME [+GROUP|-GROUP]...", groups, 0, 1, INT_MAX },
 	{ "impersonators", "impersonators NAME [+USER|-USER]...", user_impersonators, 0, 1,

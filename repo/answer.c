@@ -51,8 +51,7 @@ struct answers {
 	struct wire_server      *server;
 	struct answer_parts      parts;
 	struct principals_table *principals;
-	const struct handle_key *keys;
-	size_t                   n_keys;
+	struct handle_keys      *keys;
 	uint64_t                 now_us; /* CLOCK_BOOTTIME of this batch; 0: not read yet */
 	bool                     is_draining;
 	/* Questions of the read that is being handed over, all of one connection. */
@@ -106,6 +105,14 @@ static void hang_up(struct conn *c, const struct wire_question *q, const char *w
 	wire_chan_close(c->base.chan, reason);
 }
 
+/* A key that we have not heard of may be one that auth signs with since a moment ago. */
+static bool is_genuine(struct answers *a, const ProtobufCBinaryData *given, struct handle *ret)
+{
+	if (!handle_keys_has(a->keys, given->data, given->len))
+		handle_keys_follow(a->keys);
+	return handle_get(given->data, given->len, a->keys->keys, a->keys->n, ret) == BW_OK;
+}
+
 /* The principals that a message speaks for, or NULL: then it has been dealt with. given: the whole
  * handle, which is opened, or absent. */
 static struct principals *speaker(struct conn *c, const struct wire_question *q,
@@ -118,7 +125,7 @@ static struct principals *speaker(struct conn *c, const struct wire_question *q,
 
 	if (given == NULL) {
 		err = handles_use(&c->handles, sequence, now_us(a), &who);
-	} else if (handle_get(given->data, given->len, a->keys, a->n_keys, &handle) != BW_OK) {
+	} else if (!is_genuine(a, given, &handle)) {
 		hang_up(c, q, "malformed handle or wrong MAC");
 		return NULL;
 	} else if (handle.sequence != sequence) {
@@ -502,8 +509,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 }
 
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
-                            const struct handle_key *keys, size_t n_keys,
-                            const struct answer_parts *parts)
+                            struct handle_keys *keys, const struct answer_parts *parts)
 {
 	static const struct wire_server_ops ops = {
 		.on_open = on_open,
@@ -516,7 +522,6 @@ struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
 
 	a->parts = *parts;
 	a->keys = keys;
-	a->n_keys = n_keys;
 	a->principals = principals_table_new();
 	a->server = wire_server_new(loop, listener, WIRE_REPO, permit, true, gateway, &ops, a);
 	return a;

@@ -24,10 +24,9 @@ struct answer_parts {
 	struct versions  *versions;
 };
 
-/* Listens from now on. keys: n of them, borrowed. gateway: the only user let in besides our own. */
+/* Listens from now on. keys: borrowed; read anew when a handle names one that is not among them. gateway: the only user let in besides our own. */
 struct answers *answers_new(struct ev_loop *loop, int listener, uid_t gateway,
-                            const struct handle_key *keys, size_t n_keys,
-                            const struct answer_parts *parts);
+                            struct handle_keys *keys, const struct answer_parts *parts);
 /* Refuses what comes from now on as BW_EGONE, without the parts; what waits is still answered. */
 void answers_drain(struct answers *a);
 void answers_free(

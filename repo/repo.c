@@ -36,8 +36,8 @@
 struct repo {
 	struct repo_settings settings;
 	char                *conninfo;
-	struct handle_key    keys[2];
-	size_t               n_keys;
+	struct handle_keys   keys;
+	ev_timer             follow; /* the file of the keys */
 	int                  listener;
 	uid_t                gateway;
 	struct ev_loop      *loop;
@@ -74,11 +74,9 @@ static void open_sockets(struct repo *repo)
 static void load_secrets(struct repo *repo)
 {
 	char err[512];
-	int  n = handle_keys_load(repo->settings.key_file, repo->keys, err, sizeof(err));
 
-	if (n < 0)
+	if (handle_keys_load(repo->settings.key_file, &repo->keys, err, sizeof(err)) != 0)
 		fatalx("repo.key_file: %s", err);
-	repo->n_keys = (size_t)n;
 	repo->conninfo = program_secret("REPO_DATABASE_URL", repo->settings.database);
 }
 
@@ -92,17 +90,16 @@ static void on_current(void *arg)
 		log_info(0, "serving again");
 		return;
 	}
-	repo->answers =
-		answers_new(repo->loop, repo->listener, repo->gateway, repo->keys, repo->n_keys,
-	                    &(struct answer_parts){
-				    .resources = repo->resources,
-				    .sessions = repo->sessions,
-				    .commits = repo->commits,
-				    .blobs = repo->blobs,
-				    .searches = repo->searches,
-				    .events = repo->events,
-				    .versions = repo->versions,
-			    });
+	repo->answers = answers_new(repo->loop, repo->listener, repo->gateway, &repo->keys,
+	                            &(struct answer_parts){
+					    .resources = repo->resources,
+					    .sessions = repo->sessions,
+					    .commits = repo->commits,
+					    .blobs = repo->blobs,
+					    .searches = repo->searches,
+					    .events = repo->events,
+					    .versions = repo->versions,
+				    });
 	log_info(0, "serving %s", repo->settings.socket);
 }
 
@@ -111,6 +108,13 @@ static void on_want_entries(void *arg)
 	struct repo *repo = arg;
 
 	journal_want_entries(repo->journal);
+}
+
+static void on_follow(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	handle_keys_follow(w->data);
 }
 
 static bool drain(void *arg)
@@ -189,6 +193,9 @@ static void run(struct repo *repo)
 	                    &(struct commits_settings){ repo->conninfo,
 	                                                (unsigned)s->statement_timeout_ms, node },
 	                    repo->resources, repo->journal);
+	ev_timer_init(&repo->follow, on_follow, 1.0, 1.0);
+	repo->follow.data = &repo->keys;
+	ev_timer_start(repo->loop, &repo->follow);
 	wire_run(repo->loop, &ops, repo);
 }
 
@@ -206,9 +213,10 @@ static void stop(struct repo *repo)
 	sessions_free(repo->sessions);
 	answers_free(repo->answers);
 	events_free(repo->events);
+	ev_timer_stop(repo->loop, &repo->follow);
 	ev_loop_destroy(repo->loop);
 	close(repo->listener);
-	sodium_memzero(repo->keys, sizeof(repo->keys));
+	sodium_memzero(&repo->keys, sizeof(repo->keys));
 	free(repo->conninfo);
 	repo_settings_done(&repo->settings);
 }

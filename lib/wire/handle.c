@@ -1,16 +1,14 @@
 /* handle.c - writes and checks resolver handles, and loads the keys they are made with.
  *
  * Owns: nothing. Keys are their process's: auth mints with the first, repo checks with both.
- * Runs in: auth and repo, on the loop (keys: at start-up).
+ * Runs in: auth and repo, on the loop.
  * Fails with: BW_EPROTO for anything that is not a handle made with one of the keys; it does not
  * say which part was wrong. Tests: tests/unit/wire/handle_test.c, fuzz/handle_get. */
 #include <wire/handle.h>
-#include <errno.h>
-#include <fcntl.h>
+#include <base/clock.h>
+#include <base/log.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <wire/octets.h>
 
 _Static_assert(sizeof(((struct handle_key *)0)->key) == crypto_generichash_KEYBYTES, "key size");
@@ -103,99 +101,80 @@ int handle_get(const uint8_t *p, size_t n, const struct handle_key *keys, size_t
 
 /* ---- the key file ---- */
 
-/* One line "id hex64" of n octets without its newline. */
-static bool parse_key(const char *line, size_t n, struct handle_key *ret)
+static int64_t now_s(void)
 {
-	uint64_t    id = 0;
-	size_t      i = 0, n_key;
-	const char *end;
+	return (int64_t)(clock_real_us() / 1000000u);
+}
 
-	for (; i < n && line[i] >= '0' && line[i] <= '9' && id <= UINT32_MAX; i++)
-		id = id * 10 + (uint64_t)(line[i] - '0');
-	if (i == 0 || id > UINT32_MAX || i == n || line[i++] != ' ')
-		return false;
-	if (n - i != 2 * sizeof(ret->key) ||
-	    sodium_hex2bin(ret->key, sizeof(ret->key), line + i, n - i, NULL, &n_key, &end) != 0 ||
-	    n_key != sizeof(ret->key))
-		return false;
-	ret->id = (uint32_t)id;
+static int load(const char *file, struct handle_keys *ret, char *err, size_t err_size)
+{
+	struct key_line lines[KEY_LINES];
+	int             n = key_file_load(file, HANDLE_KEYS, lines, &ret->stamp, err, err_size);
+
+	for (int i = 0; i < n; i++) {
+		ret->keys[i].id = lines[i].id;
+		memcpy(ret->keys[i].key, lines[i].key, sizeof(ret->keys[i].key));
+		ret->until_s[i] = lines[i].until;
+	}
+	ret->n = n > 0 ? (size_t)n : 0;
+	ret->file = file;
+	sodium_memzero(lines, sizeof(lines));
+	return n > 0 ? 0 : -1;
+}
+
+/* True: one is gone. The order stays: the first is the one to mint with. */
+static bool drop_old(struct handle_keys *k)
+{
+	size_t n = 0, was = k->n;
+
+	for (size_t i = 0; i < was; i++) {
+		if (k->until_s[i] != 0 && k->until_s[i] <= now_s())
+			continue;
+		k->until_s[n] = k->until_s[i];
+		if (n < i)
+			k->keys[n] = k->keys[i];
+		n++;
+	}
+	if (n < was)
+		sodium_memzero(&k->keys[n], (was - n) * sizeof(k->keys[0]));
+	k->n = n;
+	return n < was;
+}
+
+int handle_keys_load(const char *file, struct handle_keys *ret, char *err, size_t err_size)
+{
+	struct handle_keys keys = { .n = 0 };
+	int                code = load(file, &keys, err, err_size);
+
+	drop_old(&keys);
+	if (code == 0 && keys.n == 0) {
+		snprintf(err, err_size, "%s: the time of all its keys is over", file);
+		code = -1;
+	}
+	if (code == 0)
+		*ret = keys;
+	sodium_memzero(&keys, sizeof(keys));
+	return code;
+}
+
+bool handle_keys_follow(struct handle_keys *k)
+{
+	struct handle_keys fresh;
+	char               err[512];
+
+	if (k->file == NULL || !key_file_is_new(k->file, &k->stamp))
+		return drop_old(k);
+	if (handle_keys_load(k->file, &fresh, err, sizeof(err)) != 0) {
+		log_error(0, "the keys stay what they are: %s", err);
+		return drop_old(k);
+	}
+	*k = fresh;
+	sodium_memzero(&fresh, sizeof(fresh));
+	log_info(0, "handles are signed with key %lu from now on", (unsigned long)k->keys[0].id);
 	return true;
 }
 
-static int parse_keys(const char *text, size_t n, struct handle_key keys[2],
-                      const char **ret_reason)
+bool handle_keys_has(const struct handle_keys *k, const uint8_t *p, size_t n)
 {
-	int n_keys = 0;
-
-	for (size_t at = 0; at < n;) {
-		const char *nl = memchr(text + at, '\n', n - at);
-		size_t      line = nl ? (size_t)(nl - text) - at : n - at;
-
-		if (n_keys == 2) {
-			*ret_reason = "more than two lines";
-			return -1;
-		}
-		if (!parse_key(text + at, line, &keys[n_keys])) {
-			*ret_reason = "a line is not \"id\" and 64 hexadecimal digits";
-			return -1;
-		}
-		n_keys++;
-		at += line + 1;
-	}
-	if (n_keys == 0)
-		*ret_reason = "empty";
-	else if (n_keys == 2 && keys[0].id == keys[1].id)
-		*ret_reason = "both keys have the same id";
-	else
-		return n_keys;
-	return -1;
-}
-
-/* A descriptor of a file that only its owner, and perhaps its group for reading, can get at. */
-static int open_private(const char *file, char *err, size_t err_size)
-{
-	int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		snprintf(err, err_size, "%s: %s", file, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		snprintf(err, err_size, "%s: not a regular file", file);
-	} else if (st.st_mode & (S_IXUSR | S_IWGRP | S_IXGRP | S_IRWXO)) {
-		snprintf(err, err_size,
-		         "%s: mode %04o, which lets others at the keys; 0440 is right", file,
-		         (unsigned)(st.st_mode & 07777));
-	} else {
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-int handle_keys_load(const char *file, struct handle_key keys[2], char *err, size_t err_size)
-{
-	char        text[256]; /* two lines are at most 152 octets */
-	const char *reason = NULL;
-	size_t      n = 0;
-	ssize_t     got = 1;
-	int         n_keys = -1, fd = open_private(file, err, err_size);
-
-	if (fd < 0)
-		return -1;
-	while (n < sizeof(text) && (got = read(fd, text + n, sizeof(text) - n)) > 0)
-		n += (size_t)got;
-	if (got < 0)
-		reason = strerror(errno);
-	else if (n == sizeof(text))
-		reason = "too long";
-	else
-		n_keys = parse_keys(text, n, keys, &reason);
-	close(fd);
-	sodium_memzero(text, sizeof(text));
-	if (n_keys < 0) {
-		sodium_memzero(keys, 2 * sizeof(keys[0]));
-		snprintf(err, err_size, "%s: %s", file, reason);
-	}
-	return n_keys;
+	return n >= HANDLE_FIXED && find_key(k->keys, k->n, get_u32(p + 4)) != NULL;
 }

@@ -15,6 +15,7 @@
  *    .  32   BLAKE2b-256, keyed, over all of the above
  */
 #pragma once
+#include <base/key_file.h>
 #include <boardwalk/err.h>
 #include <boardwalk/types.h>
 
@@ -59,6 +60,22 @@ size_t handle_put(const struct handle *h, const uint64_t *principals, const stru
 int handle_get(const uint8_t *p, size_t n, const struct handle_key *keys, size_t n_keys,
                struct handle *ret);
 
-/* Reads a key file: at most two lines "id hex64", mode 0600 or 0640 or 0440 or 0400. Returns the
- * number of keys, or -1 with a reason in err. The first line is the one to mint with. */
-int handle_keys_load(const char *file, struct handle_key keys[2], char *err, size_t err_size);
+/* ---- the file of keys (base/key_file.h), of two lines: the present one and the one before ---- */
+
+#define HANDLE_KEYS 2u
+
+struct handle_keys {
+	struct handle_key keys[HANDLE_KEYS]; /* the first is the one to mint with */
+	size_t            n;
+	int64_t           until_s[HANDLE_KEYS]; /* second of 1970 at which it goes; 0: it stays */
+	const char       *file;                 /* borrowed; NULL: they do not come from one */
+	struct key_stamp  stamp;
+};
+
+/* 0, or -1 with a reason in err. */
+int handle_keys_load(const char *file, struct handle_keys *ret, char *err, size_t err_size);
+/* Drops keys whose time is over, and reads the file anew if it is another one by now; one that cannot be
+ * read is logged and changes nothing. True: keys have changed. */
+bool handle_keys_follow(struct handle_keys *k);
+/* Whether the bytes of a handle name one of the keys. */
+bool handle_keys_has(const struct handle_keys *k, const uint8_t *p, size_t n);

@@ -26,31 +26,38 @@ static void path_of(const struct test_process *p, char *path, const char *name)
 	snprintf(path, TEST_PROCESS_PATH, "%s/%s", p->dir, name);
 }
 
-void test_process_init(struct test_process *p, const char *section, const char *binary)
+static void write_key(const char *path, const char *begin)
 {
 	const struct passwd *nobody = getpwnam("nobody");
-	FILE                *f;
+	FILE                *f = open_file(path, "we");
 
+	fprintf(f, "%s%062d\n", begin, 0);
+	fclose(f);
+	cr_assert_eq(chmod(path, 0400), 0);
+	if (geteuid() == 0)
+		cr_assert_eq(chown(path, nobody->pw_uid, nobody->pw_gid), 0);
+}
+
+void test_process_init(struct test_process *p, const char *section, const char *binary)
+{
 	*p = (struct test_process){ .section = section, .binary = binary };
 	snprintf(p->dir, sizeof(p->dir), "/tmp/%s-test.XXXXXX", section);
 	cr_assert_not_null(mkdtemp(p->dir));
 	cr_assert_eq(chmod(p->dir, 0711), 0);
 	path_of(p, p->conf, "boardwalk.yaml");
 	path_of(p, p->key_file, "handle.key");
+	path_of(p, p->session_key_file, "session.key");
 	path_of(p, p->socket, "process.sock");
 	path_of(p, p->log, "log");
-	f = open_file(p->key_file, "we");
-	fprintf(f, "3 2a%062d\n", 0);
-	fclose(f);
-	cr_assert_eq(chmod(p->key_file, 0400), 0);
-	if (geteuid() == 0)
-		cr_assert_eq(chown(p->key_file, nobody->pw_uid, nobody->pw_gid), 0);
+	write_key(p->key_file, "3 2a");
+	write_key(p->session_key_file, "4 2b");
 }
 
 void test_process_done(struct test_process *p)
 {
 	unlink(p->conf);
 	unlink(p->key_file);
+	unlink(p->session_key_file);
 	unlink(p->socket);
 	unlink(p->log);
 	rmdir(p->dir);
@@ -64,6 +71,8 @@ void test_process_configure(const struct test_process *p, const char *conninfo, 
 	        "%s:\n  user: nobody\n  gateway_user: %s\n  socket: %s\n  key_file: %s\n"
 	        "  database: \"%s\"\n%s",
 	        p->section, getpwuid(geteuid())->pw_name, p->socket, p->key_file, conninfo, more);
+	if (strcmp(p->section, "auth") == 0)
+		fprintf(f, "  session_key_file: %s\n", p->session_key_file);
 	fclose(f);
 }
 

@@ -10,12 +10,14 @@
 struct test_process {
 	const char *section, *binary; /* "auth" or "repo"; the program's file */
 	char        dir[32];
-	char        conf[TEST_PROCESS_PATH], key_file[TEST_PROCESS_PATH];
+	char        conf[TEST_PROCESS_PATH], key_file[TEST_PROCESS_PATH],
+		session_key_file[TEST_PROCESS_PATH]; /* of auth */
 	char        socket[TEST_PROCESS_PATH], log[TEST_PROCESS_PATH];
 	pid_t       pid; /* 0: not started */
 };
 
-/* The key file holds the key with the number 3, whose first octet is 0x2a and the others 0. */
+/* The key files hold the keys 3 and 4 (of sessions), whose first octets are 0x2a and 0x2b and the others
+ * 0. */
 void test_process_init(struct test_process *p, const char *section, const char *binary);
 /* Removes the folder. */
 void test_process_done(struct test_process *p);

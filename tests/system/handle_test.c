@@ -17,7 +17,7 @@
 
 static struct test_instance instance;
 static char                 repo_socket[128], auth_socket[128];
-static struct handle_key    keys[2];
+static struct handle_keys   keys;
 static struct liar          l;
 static struct liar_answer   answer, other_answer;
 
@@ -35,7 +35,7 @@ static void find_sockets(void)
 	snprintf(repo_socket, sizeof(repo_socket), "%s/repo/repo.sock", run);
 	snprintf(auth_socket, sizeof(auth_socket), "%s/auth/auth.sock", run);
 	snprintf(file, sizeof(file), "%s/keys/handle.key", instance.data);
-	cr_assert_geq(handle_keys_load(file, keys, err, sizeof(err)), 1, "%s", err);
+	cr_assert_eq(handle_keys_load(file, &keys, err, sizeof(err)), 0, "%s", err);
 }
 
 static void set_up(void)
@@ -71,11 +71,11 @@ static struct liar_handle forged(const struct liar_handle *like, uint64_t sequen
 	struct handle         h;
 	struct liar_handle    ret = *like;
 
-	cr_assert_eq(handle_get(like->bytes, like->n, keys, 1, &h), BW_OK);
+	cr_assert_eq(handle_get(like->bytes, like->n, keys.keys, 1, &h), BW_OK);
 	h.sequence = sequence;
 	h.issued_us = issued_us;
 	h.expires_us = expires_us;
-	ret.n = handle_put(&h, principals, &keys[0], ret.bytes);
+	ret.n = handle_put(&h, principals, &keys.keys[0], ret.bytes);
 	ret.sequence = sequence;
 	return ret;
 }

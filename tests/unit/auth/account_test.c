@@ -14,7 +14,7 @@ struct asked {
 
 struct pg_rows {
 	unsigned    n;
-	const char *columns[8]; /* NULL: NULL */
+	const char *columns[10]; /* NULL: NULL */
 };
 
 static struct asked asked[64];
@@ -73,7 +73,9 @@ struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column)
 
 int64_t pg_int(const struct pg_rows *rows, unsigned row, unsigned column)
 {
-	return strtoll(pg_text(rows, row, column).p, NULL, 10);
+	const char *text = pg_text(rows, row, column).p;
+
+	return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
 bool pg_bool(const struct pg_rows *rows, unsigned row, unsigned column)

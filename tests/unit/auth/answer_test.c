@@ -133,8 +133,8 @@ Test(answer, refused_logins_look_alike)
 }
 
 /* Waits for an answer or for the end of the connection. */
-static int login_with(struct gateway *g, struct question *q, const char *user, const char *password,
-                      struct bw_str address, const char *sudo)
+static int login_with(const char *user, const char *password, struct bw_str address,
+                      const char *sudo)
 {
 	Bw__Wire__AuthenticateBasic m = BW__WIRE__AUTHENTICATE_BASIC__INIT;
 
@@ -143,33 +143,30 @@ static int login_with(struct gateway *g, struct question *q, const char *user, c
 	m.address = bytes_of(address);
 	m.has_sudo = sudo != NULL;
 	m.sudo = bytes_of(bw_str(sudo ? sudo : ""));
-	send_question(g, q, WIRE_AUTHENTICATE_BASIC, &m.base);
-	while (q->ended == 0)
+	send_question(&g, &q, WIRE_AUTHENTICATE_BASIC, &m.base);
+	while (q.ended == 0)
 		ev_run(asker_loop, EVRUN_ONCE);
-	return q->err;
+	return q.err;
 }
 
 Test(answer, nobody_acts_as_another)
 {
 	static const char *const others[] = { "admin", "nobody", "", "rea\nder" };
 
-	cr_assert_eq(login_with(&g, &q, "reader", "reader's", BW_STR("\x7f\0\0\1"), "reader"),
-	             BW_OK);
+	cr_assert_eq(login_with("reader", "reader's", BW_STR("\x7f\0\0\1"), "reader"), BW_OK);
 	cr_assert_str_eq(q.user, "reader");
 	for (unsigned round = 0; round < 2; round++) /* the second from memory */
 		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-			cr_assert_eq(
-				login_with(&g, &q, "reader", "reader's", BW_STR(""), others[i]),
-				BW_ELOGIN, "row %zu", i);
+			cr_assert_eq(login_with("reader", "reader's", BW_STR(""), others[i]),
+			             BW_ELOGIN, "row %zu", i);
 			cr_assert_str_eq(q.text, "login refused");
 		}
 }
 
 Test(answer, wrong_size_of_an_address_costs_the_connection)
 {
-	cr_assert_eq(login_with(&g, &q, "reader", "reader's", BW_STR("0123456789abcdef"), NULL),
-	             BW_OK);
-	cr_assert_eq(login_with(&g, &q, "reader", "reader's", BW_STR("12345"), NULL), BW_EGONE);
+	cr_assert_eq(login_with("reader", "reader's", BW_STR("0123456789abcdef"), NULL), BW_OK);
+	cr_assert_eq(login_with("reader", "reader's", BW_STR("12345"), NULL), BW_EGONE);
 	cr_assert(g.closed);
 }
 

@@ -180,7 +180,8 @@ static void wait_end(struct question *q)
 	cr_assert_eq(q->ended, 1);
 }
 
-static inline int basic(struct gateway *g, struct question *q, const char *user, const char *password)
+static inline int basic(struct gateway *g, struct question *q, const char *user,
+                        const char *password)
 {
 	send_basic(g, q, user, password);
 	wait_end(q);
@@ -189,7 +190,7 @@ static inline int basic(struct gateway *g, struct question *q, const char *user,
 
 /* address: 0, 4 or 16 octets; sudo: NULL for nobody. */
 static inline int login_from(struct gateway *g, struct question *q, struct bw_str address,
-                      const char *user, const char *password, const char *sudo)
+                             const char *user, const char *password, const char *sudo)
 {
 	Bw__Wire__AuthenticateBasic m = BW__WIRE__AUTHENTICATE_BASIC__INIT;
 

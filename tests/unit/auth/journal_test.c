@@ -10,7 +10,7 @@ struct pg_rows {
 	unsigned    n;
 	const char *snapshot;
 	struct {
-		const char *seq, *principal, *kind, *name, *actor;
+		const char *seq, *principal, *kind, *name, *actor, *detail;
 	} row[4];
 };
 
@@ -79,10 +79,9 @@ struct bw_str pg_text(const struct pg_rows *rows, unsigned row, unsigned column)
 	row %= 4; /* of too many rows the fake has four */
 	if (column == 0)
 		return bw_str(rows->snapshot);
-	return bw_str(column == 1   ? rows->row[row].seq
-	              : column == 3 ? rows->row[row].kind
-	              : column == 4 ? rows->row[row].name
-	                            : rows->row[row].actor);
+	static const size_t place_of[] = { [1] = 0, [3] = 2, [4] = 3, [5] = 4, [6] = 5 };
+
+	return bw_str((&rows->row[row].seq)[place_of[column]]);
 }
 
 int64_t pg_int(const struct pg_rows *rows, unsigned row, unsigned column)
@@ -123,6 +122,22 @@ void audit_write(uint64_t request, const struct audit *a)
 	         a->change.p, a->id.p);
 }
 
+static unsigned n_forgotten;
+
+void sessions_forget(struct sessions *ss)
+{
+	(void)ss;
+	n_forgotten++;
+}
+
+void sessions_revoked(struct sessions *ss, struct bw_str jti)
+{
+	size_t n = strlen(done);
+
+	(void)ss;
+	snprintf(done + n, sizeof(done) - n, "revoked %.*s ", (int)jti.n, jti.p);
+}
+
 /* ---- driving ---- */
 
 static struct ev_loop *loop;
@@ -137,7 +152,7 @@ static void on_followed(void *arg)
 static void set_up(void)
 {
 	loop = ev_loop_new(EVFLAG_AUTO);
-	j = journal_new(loop, "", NULL, on_followed, &n_followed);
+	j = journal_new(loop, "", NULL, NULL, on_followed, &n_followed);
 }
 
 static void tear_down(void)
@@ -173,6 +188,7 @@ Test(journal, begins_with_empty_memory)
 	cr_assert_geq(trusted, before + JOURNAL_TRUST_US);
 	cr_assert_leq(trusted, clock_boot_us() + JOURNAL_TRUST_US);
 	cr_assert_eq(n_followed, 1);
+	cr_assert_eq(n_forgotten, 1);
 }
 
 /* Each change is a line of the audit trail, whoever made it; what auth itself noted is none. */
@@ -183,9 +199,9 @@ Test(journal, tells_the_audit_trail)
 	ops->on_notify(NULL, "boardwalk_auth");
 	answer((struct pg_rows){ 3,
 	                         "12:14:12",
-	                         { { "5", "101", "password", "ada", "root (uid 0)" },
-	                           { "6", "102", "place", "bob", NULL },
-	                           { "7", "103", "deleted", NULL, NULL } } });
+	                         { { "5", "101", "password", "ada", "root (uid 0)", NULL },
+	                           { "6", "102", "place", "bob", NULL, NULL },
+	                           { "7", "103", "deleted", NULL, NULL, NULL } } });
 	cr_assert_str_eq(audited, "account_changed:root (uid 0):ada:password:101 "
 	                          "account_changed:::deleted:103 ");
 	cr_assert_str_eq(done, "101 102 all ");
@@ -198,19 +214,31 @@ Test(journal, applies_news)
 	cr_assert_str_eq(since, "10:10:");
 	answer((struct pg_rows){ 2,
 	                         "12:14:12",
-	                         { { "5", "101", "password", NULL, NULL },
-	                           { "6", "102", "disabled", NULL, NULL } } });
+	                         { { "5", "101", "password", NULL, NULL, NULL },
+	                           { "6", "102", "disabled", NULL, NULL, NULL } } });
 	cr_assert_str_eq(done, "101 102 ");
 	ops->on_notify(NULL, "boardwalk_auth");
 	cr_assert_str_eq(since, "12:14:12");
 	answer((struct pg_rows){ 1, "15:15:", { { 0 } } });
 	cr_assert_str_eq(done, "", "no news");
 	ops->on_notify(NULL, "boardwalk_auth");
-	answer((struct pg_rows){ 1, "16:16:", { { "7", "103", "created", NULL, NULL } } });
+	answer((struct pg_rows){ 1, "16:16:", { { "7", "103", "created", NULL, NULL, NULL } } });
 	cr_assert_str_eq(done, "all ");
 	ops->on_notify(NULL, "boardwalk_auth");
-	answer((struct pg_rows){ 1, "17:17:", { { "8", "101", "membership", NULL, NULL } } });
+	answer((struct pg_rows){ 1, "17:17:", { { "8", "101", "membership", NULL, NULL, NULL } } });
 	cr_assert_str_eq(done, "all ");
+}
+
+Test(journal, applies_the_ends_of_sessions)
+{
+	come_up();
+	ops->on_notify(NULL, "boardwalk_auth");
+	answer((struct pg_rows){ 2,
+	                         "12:12:",
+	                         { { "5", "101", "sessions", NULL, NULL, NULL },
+	                           { "6", "102", "revoked", NULL, NULL, "an-id" } } });
+	cr_assert_str_eq(done, "101 revoked an-id ");
+	cr_assert_eq(n_forgotten, 1, "only that of the begin");
 }
 
 Test(journal, too_much_news)

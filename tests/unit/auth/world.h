@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <support/postgres.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OPS 1
@@ -19,7 +20,7 @@
 struct world {
 	struct test_postgres *db;
 	struct ev_loop       *loop;
-	char                  dir[32], path[64];
+	char                  dir[32], path[64], session_key_file[64];
 	int                   listener;
 	struct accounts      *accounts;
 	struct journal       *journal;
@@ -29,6 +30,8 @@ struct world {
 	struct locks          locks;
 	struct logins        *logins;
 	struct mapping       *mapping;
+	struct session_keys  *session_keys;
+	struct sessions      *sessions;
 	struct answers       *answers;
 };
 static struct world w;
@@ -47,7 +50,10 @@ static const char *const mappings[] = { "demo=svc",
 
 /* Beside the limits of the test, if it has any: nothing is throttled. */
 #ifndef THROTTLE_LIMITS
-#define THROTTLE_LIMITS { 0 }
+#define THROTTLE_LIMITS \
+	{ \
+		0 \
+	}
 #endif
 
 static char                  *configured_names[] = { "deputy" };
@@ -61,10 +67,24 @@ static void throttle_init(void)
 	w.locks = (struct locks){ accounts_pg(w.accounts), w.throttle, limits.window_s };
 }
 
+static const struct session_times session_times = { 1800, 43200 };
+
+static void write_session_key(void)
+{
+	FILE *f;
+
+	snprintf(w.session_key_file, sizeof(w.session_key_file), "%s/session.key", w.dir);
+	f = fopen(w.session_key_file, "we");
+	cr_assert_not_null(f);
+	cr_assert_eq(fchmod(fileno(f), 0600), 0);
+	fprintf(f, "4 2b%062d\n", 0);
+	fclose(f);
+}
+
 static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t mem)
 {
 	const char      *conninfo;
-	char             err[128];
+	char             err[256];
 	struct conf_list list = { (char **)mappings, sizeof(mappings) / sizeof(mappings[0]) };
 
 	cr_assert_geq(sodium_init(), 0);
@@ -79,22 +99,27 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	cr_assert_geq(w.listener, 0);
 	conninfo = test_postgres_conninfo(w.db, "boardwalk_auth");
 	w.accounts = accounts_new(w.loop, conninfo, NULL, NULL);
-	w.journal = journal_new(w.loop, conninfo, w.accounts, NULL, NULL);
+	write_session_key();
+	w.session_keys = session_keys_load(w.session_key_file, err, sizeof(err));
+	cr_assert_not_null(w.session_keys, "%s", err);
+	w.sessions = sessions_new(w.loop, conninfo, w.accounts, w.session_keys, &session_times);
+	w.journal = journal_new(w.loop, conninfo, w.accounts, w.sessions, NULL, NULL);
 	w.pool = password_pool_new(w.loop, threads, queue, ops, mem);
 	w.remember = remember_new(300);
 	throttle_init();
 	w.logins = logins_new(w.accounts, w.remember, w.throttle, w.pool);
 	w.mapping = mapping_new(&list, err, sizeof(err));
-	w.answers = answers_new(
-		w.loop, w.listener, (uid_t)-1,
-		&(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping, &key,
-	                                &configured });
+	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
+	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
+	                                                &key, &configured, w.sessions });
 }
 
 static void world_done(void)
 {
 	answers_free(w.answers);
 	journal_free(w.journal);
+	sessions_free(w.sessions);
+	session_keys_free(w.session_keys);
 	password_pool_free(w.pool);
 	accounts_free(w.accounts);
 	logins_free(w.logins);
@@ -103,6 +128,7 @@ static void world_done(void)
 	mapping_free(w.mapping);
 	close(w.listener);
 	unlink(w.path);
+	unlink(w.session_key_file);
 	rmdir(w.dir);
 	ev_loop_destroy(w.loop);
 	test_postgres_free(w.db);

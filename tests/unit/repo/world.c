@@ -73,8 +73,9 @@ void world_begin(struct world *w, size_t cache_bytes)
 	w->blobs = blobs_new(w->loop, conninfo, 5000);
 	w->versions = versions_new(w->resources);
 	free(conninfo);
+	w->keys = (struct handle_keys){ .keys = { w->key }, .n = 1 };
 	w->answers =
-		answers_new(w->loop, w->listener, (uid_t)-1, &w->key, 1,
+		answers_new(w->loop, w->listener, (uid_t)-1, &w->keys,
 	                    &(struct answer_parts){ w->resources, w->sessions, w->commits, w->blobs,
 	                                            w->searches, w->events, w->versions });
 	world_until(w, w->times_current == 1 && commits_are_up(w->commits) &&

@@ -38,6 +38,7 @@ struct world {
 	struct versions      *versions;
 	struct answers       *answers;
 	struct handle_key     key;
+	struct handle_keys    keys; /* that one */
 	char                  socket[80];
 	int                   listener;
 	unsigned              times_current;

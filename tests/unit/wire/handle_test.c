@@ -181,19 +181,19 @@ static void write_file(const char *text, size_t n, mode_t mode)
 
 Test(handle, key_file_is_read)
 {
-	struct handle_key   k[2];
+	struct handle_keys  k;
 	char                err[200];
 	static const mode_t modes[] = { 0600, 0640, 0440, 0400 };
 
 	for (size_t i = 0; i < 4; i++) {
 		write_file("7 " HEX_A "\n6 " HEX_B "\n", 134, modes[i]);
-		cr_assert(handle_keys_load(file, k, err, sizeof(err)) == 2, "%s", err);
-		cr_assert(k[0].id == 7 && k[0].key[1] == 0x11 && k[1].id == 6 &&
-		          k[1].key[0] == 0xff);
+		cr_assert(handle_keys_load(file, &k, err, sizeof(err)) == 0 && k.n == 2, "%s", err);
+		cr_assert(k.keys[0].id == 7 && k.keys[0].key[1] == 0x11 && k.keys[1].id == 6 &&
+		          k.keys[1].key[0] == 0xff);
 	}
 	write_file("4294967295 " HEX_A, 75, 0600); /* without its newline */
-	cr_assert(handle_keys_load(file, k, err, sizeof(err)) == 1, "%s", err);
-	cr_assert_eq(k[0].id, UINT32_MAX);
+	cr_assert(handle_keys_load(file, &k, err, sizeof(err)) == 0 && k.n == 1, "%s", err);
+	cr_assert_eq(k.keys[0].id, UINT32_MAX);
 	unlink(file);
 }
 
@@ -215,24 +215,27 @@ Test(handle, key_file_is_refused)
 		{ "1  " HEX_A "\n", 0600, "a line is not" },
 		{ "1 " HEX_A " \n", 0600, "a line is not" },
 		{ "1 " HEX_A "0\n", 0600, "a line is not" },
+		{ "1 " HEX_A " 0\n", 0600, "a line is not" },
+		{ "1 " HEX_A " 1x\n", 0600, "a line is not" },
+		{ "1 " HEX_A " 100000000000\n", 0600, "a line is not" },
 		{ "1 0011\n", 0600, "a line is not" },
 		{ "1\n", 0600, "a line is not" },
 		{ "4294967296 " HEX_A "\n", 0600, "a line is not" },
 		{ "1 " HEX_A "\n1 " HEX_B "\n", 0600, "same id" },
-		{ "1 " HEX_A "\n2 " HEX_B "\n3 " HEX_B "\n", 0600, "more than two lines" },
-		{ "1 " HEX_A "\n2 " HEX_B "\n3 " HEX_B "\n4 " HEX_B "\n", 0600, "too long" },
+		{ "1 " HEX_A "\n2 " HEX_B "\n3 " HEX_B "\n", 0600, "too many lines" },
+		{ "1 " HEX_A " 1000000000\n", 0600, "the time of all its keys is over" },
 	};
-	struct handle_key k[2];
-	char              err[200];
+	struct handle_keys k;
+	char               err[200];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		write_file(rows[i].text, strlen(rows[i].text), rows[i].mode);
-		cr_assert(handle_keys_load(file, k, err, sizeof(err)) == -1, "row %zu", i);
+		cr_assert(handle_keys_load(file, &k, err, sizeof(err)) == -1, "row %zu", i);
 		cr_assert(strstr(err, rows[i].reason) && strstr(err, file), "row %zu: %s", i, err);
 	}
 	unlink(file);
-	cr_assert_eq(handle_keys_load(file, k, err, sizeof(err)), -1);
+	cr_assert_eq(handle_keys_load(file, &k, err, sizeof(err)), -1);
 	cr_assert(strstr(err, "No such file") != NULL);
-	cr_assert_eq(handle_keys_load("/tmp", k, err, sizeof(err)), -1);
+	cr_assert_eq(handle_keys_load("/tmp", &k, err, sizeof(err)), -1);
 	cr_assert(strstr(err, "not a regular file") != NULL);
 }
