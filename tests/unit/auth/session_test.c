@@ -284,6 +284,7 @@ Test(session, nothing_else_is_a_token)
 	changed[sizeof(changed) - 1] = '\0';
 	cr_assert_eq(use(changed), BW_ELOGIN);
 	cr_assert_eq(use(token), BW_OK);
+	cr_assert_eq(anonymous(&g, &q), BW_OK);
 }
 
 Test(session, more_logouts_than_are_kept)
