@@ -42,6 +42,9 @@ const struct conf_key gateway_keys[] = {
 	KEY("upload_folders", CONF_STRINGS, upload_folders, NULL, 0, 0,
 	    "folders besides the spool that a servlet's multipart.location may lie in; nothing "
 	    "else can be written"),
+	KEY("trusted_proxies", CONF_STRINGS, trusted_proxies, NULL, 0, 0,
+	    "addresses and networks (10.0.0.0/8; unix: the Unix socket) of proxies in front of the "
+	    "gateway, whose X-Forwarded-For, -Proto and -Host are believed; nobody else's are"),
 	KEY("spin_us", CONF_UINT, spin_us, "20", 0, 1000,
 	    "microseconds that a worker polls before it sleeps, after activity"),
 	KEY("max_connections", CONF_UINT, max_connections, "10000", 1, 1000000,

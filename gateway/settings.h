@@ -23,6 +23,7 @@ struct gateway_settings {
 	uint64_t         request_timeout_ms, idle_timeout_ms, head_timeout_ms;
 	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
 	char *realm;
+	struct conf_list trusted_proxies;
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	bool             referrer_check, referrer_allow_empty;
 	struct conf_list referrer_hosts, referrer_hosts_regexp, referrer_exclude;

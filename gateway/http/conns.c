@@ -12,6 +12,8 @@
  * Tests: tests/unit/gateway/http_clients_test.c. */
 #include "http/internal.h"
 
+#include "proxies.h"
+
 #include <arpa/inet.h>
 #include <base/fatal.h>
 #include <base/log.h>
@@ -172,6 +174,7 @@ static bool accept_one(h2o_socket_t *sock)
 	c->linger_fd = -1;
 	c->since_us = loop_now_us();
 	set_remote(c, &from);
+	c->is_proxy = proxies_trust(http_server.proxies, (struct bw_str){ c->remote, c->n_remote });
 	c->next = &conns.all;
 	c->prev = conns.all.prev;
 	c->prev->next = conns.all.prev = c;

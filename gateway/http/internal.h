@@ -29,6 +29,7 @@ struct http_server {
 	bool                           stopping, at_once;
 	uint64_t                       idle_us; /* stopping: how long a connection may stay idle */
 	unsigned                       in_requests; /* fibers at work */
+	struct proxies                *proxies;     /* NULL: there are none */
 };
 extern struct http_server http_server;
 /* h2o_context_dispose, and what it forgets. */
@@ -57,6 +58,7 @@ struct conn {
 	size_t           body_seen; /* octets in the buffer when the body began */
 	struct http_req *serving;   /* NULL: none */
 	bool             management;
+	bool             is_proxy; /* what it says about the client is believed */
 	int    linger_fd; /* -1; else drained for a while after libh2o has closed its own */
 	size_t n_remote;
 	char   remote[48]; /* address as text */

@@ -5,14 +5,15 @@
  *                         +-> 400 413 414 417 431 501 503, answered here, connection closed
  *
  * Everything of the request is copied into its arena at once, except a body, which stays in libh2o's
- * buffer and is read by copying. Headers that are hop by hop, that a proxy in front would set (no
- * proxy is trusted yet), or that alias others by an underscore are not copied.
+ * buffer and is read by copying. Headers that are hop by hop, that a proxy in front would set (those
+ * of trusted_proxies have been read by then), or that alias others by an underscore are not copied.
  *
  * Owns: libh2o's configuration and context (process lifetime). Runs in: the loop's stack.
  * Fails with: fatal at start. Tests: tests/unit/gateway/http_test.c, tests/conformance/edge.rows. */
 #include "http/internal.h"
 
 #include "path.h"
+#include "proxies.h"
 
 #include <base/clock.h>
 #include <base/fatal.h>
@@ -127,6 +128,56 @@ static struct bw_req *new_request(h2o_req_t *h2o)
 	return req;
 }
 
+/* ---- what a trusted proxy says ---- */
+
+static struct bw_str field(const h2o_headers_t *in, size_t i)
+{
+	return (struct bw_str){ in->entries[i].value.base, in->entries[i].value.len };
+}
+
+static bool is_named(const h2o_headers_t *in, size_t i, struct bw_str name)
+{
+	const h2o_iovec_t *n = in->entries[i].name;
+
+	return n->len == name.n && memcmp(n->base, name.p, n->len) == 0;
+}
+
+/* From the last field upward, as if they were one. */
+static struct bw_str client_of(const h2o_headers_t *in)
+{
+	struct bw_str client = BW_ABSENT;
+	bool          all = true;
+
+	for (size_t i = in->size; i-- > 0 && all;)
+		if (is_named(in, i, BW_STR("x-forwarded-for")))
+			client = proxies_client(http_server.proxies, field(in, i), &all);
+	return client;
+}
+
+/* Of several fields the last: a proxy that appends does so at the end. */
+static struct bw_str last_of(const h2o_headers_t *in, struct bw_str name,
+                             struct bw_str (*read)(struct bw_str forwarded))
+{
+	for (size_t i = in->size; i-- > 0;)
+		if (is_named(in, i, name))
+			return read(field(in, i));
+	return BW_ABSENT;
+}
+
+static void take_forwarded(struct bw_req *req, const h2o_headers_t *in)
+{
+	struct bw_str client = client_of(in);
+	struct bw_str scheme = last_of(in, BW_STR("x-forwarded-proto"), proxies_scheme);
+	struct bw_str host = last_of(in, BW_STR("x-forwarded-host"), proxies_host);
+
+	if (client.p != NULL)
+		req->remote_addr = request_dup(req, client);
+	if (scheme.p != NULL)
+		req->scheme = scheme;
+	if (host.p != NULL)
+		req->host = request_dup(req, host);
+}
+
 /* False: the target is not a path. */
 static bool copy_head(struct bw_req *req, h2o_req_t *h2o)
 {
@@ -152,6 +203,8 @@ static bool copy_head(struct bw_req *req, h2o_req_t *h2o)
 		req->host = request_dup(req, (struct bw_str){ host.base, host.len });
 	req->body_in = (const uint8_t *)h2o->entity.base;
 	req->body_length = h2o->entity.len;
+	if (conn_of(h2o)->is_proxy)
+		take_forwarded(req, &h2o->headers);
 	copy_headers(req, h2o);
 	return true;
 }
@@ -226,6 +279,17 @@ static void configure(void)
 		fatalx("gateway.spool is too long");
 }
 
+static void trust_proxies(const struct gateway_settings *s)
+{
+	char err[512];
+
+	if (s->trusted_proxies.n == 0)
+		return;
+	http_server.proxies = proxies_new(&s->trusted_proxies, err, sizeof(err));
+	if (http_server.proxies == NULL)
+		fatalx("gateway.trusted_proxies: %s", err);
+}
+
 void http_init(const struct http_config *config)
 {
 	const struct gateway_settings *s = config->settings;
@@ -237,6 +301,7 @@ void http_init(const struct http_config *config)
 	if (getrandom(&http_server.next_id, sizeof(http_server.next_id), 0) !=
 	    sizeof(http_server.next_id))
 		fatal("getrandom");
+	trust_proxies(s);
 	guard_init(s->max_head, s->max_target, s->max_body);
 	loop = loop_init(s->spin_us, config->shared);
 	guard_probe(loop);
@@ -314,6 +379,7 @@ void http_done(void)
 	accesslog_done();
 	server_dispose_context(&http_server.context);
 	h2o_config_dispose(&http_server.global);
+	proxies_free(http_server.proxies);
 	loop_done();
 	request_pool_done();
 }

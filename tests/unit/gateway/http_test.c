@@ -39,6 +39,49 @@ Test(http, a_servlet_sees_the_request)
 	cr_expect(test_server_stop(&t, 5000) == 0);
 }
 
+/* The client, scheme and host of a trusted proxy's request are those that it names; what else it may
+ * forward is dropped as from anybody. */
+Test(http, a_trusted_proxy_is_believed)
+{
+	static const struct {
+		const char *head, *sees;
+	} rows[] = {
+		{ "", "host=here\nremote=127.0.0.1\nscheme=http\n" },
+		{ "X-Forwarded-For: 192.0.2.7\r\n", "host=here\nremote=192.0.2.7\nscheme=http\n" },
+		{ "X-Forwarded-For: 203.0.113.9, 192.0.2.7 , 127.0.0.9\r\n", "remote=192.0.2.7\n" },
+		{ "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-For: 127.0.0.9\r\n",
+		  "remote=192.0.2.7\n" },
+		{ "X-Forwarded-For: 192.0.2.7, nonsense\r\n", "remote=127.0.0.1\n" },
+		{ "X-Forwarded-For: 2001:db8::7\r\n", "remote=2001:db8::7\n" },
+		{ "X-Forwarded-Proto: https\r\nX-Forwarded-Host: www.example:8443\r\n",
+		  "host=www.example:8443\nremote=127.0.0.1\nscheme=https\n" },
+		{ "X-Forwarded-Proto: gopher\r\nX-Forwarded-Host: a/b\r\n",
+		  "host=here\nremote=127.0.0.1\nscheme=http\n" },
+		{ "Forwarded: for=192.0.2.7\r\nX-Real-IP: 192.0.2.7\r\n", "remote=127.0.0.1\n" },
+	};
+	static char            *networks[] = { "127.0.0.0/8" };
+	struct gateway_settings s = test_server_settings();
+	struct test_server      t;
+	struct http             h;
+	struct http_response    r;
+	char                    text[512];
+
+	s.trusted_proxies = (struct conf_list){ networks, 1 };
+	t = test_server_start(&s, behave);
+	http_open(&h, t.port);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "GET /facts HTTP/1.1\r\nHost: here\r\n%s\r\n",
+		         rows[i].head);
+		say(&h, text);
+		http_read(&h, false, &r);
+		cr_expect(strstr(r.body, rows[i].sees) != NULL, "row %zu: %s", i, r.body);
+		cr_expect(strstr(r.body, "orwarded") == NULL, "row %zu: %s", i, r.body);
+		http_response_done(&r);
+	}
+	http_close(&h);
+	cr_expect(test_server_stop(&t, 5000) == 0);
+}
+
 Test(http, responses_without_a_body_keep_the_connection_in_step)
 {
 	struct gateway_settings s = test_server_settings();
