@@ -340,6 +340,7 @@ struct resources *resources_new(struct ev_loop *loop, const struct resources_set
 	r->types_counter = r->acl_counter = clock_boot_us();
 	r->reads = pg_new(loop, settings->conninfo, fetch_statements, fetch_n_statements, NULL,
 	                  settings->statement_timeout_ms, MAX_READS, &ops, r);
+	pg_go_by_index(r->reads);
 	pg_require_schema(r->reads);
 	return r;
 }
