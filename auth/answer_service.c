@@ -174,12 +174,16 @@ void answer_service(struct conn *c, const struct wire_question *q,
 	struct bw_str                bundle = { (char *)m->bundle.data, m->bundle.len };
 	struct bw_str                subservice = { (char *)m->subservice.data, m->subservice.len };
 	const struct mapping_target *target;
+	struct mapping_made          made;
+	const char                  *why;
 
 	if (!answer_is_count(c, q, m->count))
 		return;
-	target = mapping_find(answers_of(c)->parts.mapping, bundle, subservice);
+	/* Every connection is a gateway worker's: its peer's user is the gateway's. */
+	target = mapping_find(answers_of(c)->parts.mapping, MAPPING_PLACE_GATEWAY, bundle,
+	                      subservice, &made, &why);
 	if (target == NULL)
-		refuse(c, q, BW_ABSENT, bundle, "not_mapped");
+		refuse(c, q, BW_ABSENT, bundle, why);
 	else if (target->is_list)
 		on_list(c, q, target, m->count);
 	else

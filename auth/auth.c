@@ -52,6 +52,20 @@ struct auth {
 	struct answers       *answers;
 };
 
+static struct mapping *load_mapping(const struct auth_settings *s, char *err, size_t err_size)
+{
+	struct mapping_settings settings = {
+		.service_users = &s->service_users,
+		.service_places = &s->service_places,
+		.required_validators = &s->required_validators,
+		.folder = s->service_users_folder,
+		.default_user = s->service_user_default,
+		.default_mapping = s->service_user_default_mapping,
+	};
+
+	return mapping_new(&settings, err, err_size);
+}
+
 static void load_settings(struct auth *auth, const char *file)
 {
 	char err[512];
@@ -59,7 +73,7 @@ static void load_settings(struct auth *auth, const char *file)
 	if (auth_settings_load(file, &auth->settings, err, sizeof(err)) != 0)
 		fatalx("%s", err);
 	log_init("auth", program_log_level("auth.log_level", auth->settings.log_level));
-	auth->mapping = mapping_new(&auth->settings.service_users, err, sizeof(err));
+	auth->mapping = load_mapping(&auth->settings, err, sizeof(err));
 	if (auth->mapping == NULL)
 		fatalx("%s", err);
 }

@@ -49,7 +49,25 @@ static const struct conf_key keys[] = {
 	    "own "
 	    "list names (boardwalk user impersonators)"),
 	KEY("service_users", CONF_STRINGS, service_users, NULL, 0, 0,
-	    "bundle[:subservice]=user or =[user,...]: who a bundle's service resolver is"),
+	    "bundle[:subservice]=user or =[user,...]: who a bundle's service resolver is; the "
+	    "first entry "
+	    "for a service holds"),
+	KEY("service_users_folder", CONF_STRING, service_users_folder, "", 0, 0,
+	    "further entries behind these: each file NAME.yaml in this folder has a section "
+	    "amendment "
+	    "with service_users and a ranking, the highest first, then by name"),
+	KEY("service_user_default", CONF_STRING, service_user_default, "", 0, 0,
+	    "the service user of bundles that no entry is about; empty: they have none"),
+	KEY("service_user_default_mapping", CONF_BOOL, service_user_default_mapping, "false", 0, 0,
+	    "without such a default, they are serviceuser--BUNDLE or "
+	    "serviceuser--BUNDLE--SUBSERVICE"),
+	KEY("service_places", CONF_STRINGS, service_places, NULL, 0, 0,
+	    "bundle=gateway or bundle=host:NAME: the only process that may act as the bundle's "
+	    "service "
+	    "users; without an entry it is the gateway"),
+	KEY("required_validators", CONF_STRINGS, required_validators, NULL, 0, 0,
+	    "validators of service users that must be there, else all are refused; there is one: "
+	    "system-user"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))

@@ -9,7 +9,9 @@ struct auth_settings {
 	uint64_t         hash_threads, hash_queue, argon2_ops, argon2_mem, remember_seconds;
 	uint64_t         throttle_failures, throttle_address_failures, throttle_window_seconds;
 	uint64_t         throttle_delay_seconds, throttle_max_delay_seconds;
-	struct conf_list service_users, impersonators;
+	char            *service_users_folder, *service_user_default;
+	bool             service_user_default_mapping;
+	struct conf_list service_users, service_places, required_validators, impersonators;
 };
 
 /* As conf_load: -1 with a reason in err; *ret is to be freed by auth_settings_done in any case. */

@@ -212,8 +212,8 @@ static int read_environment(struct conf_load *l)
 	return 0;
 }
 
-int conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
-              const char *file, void *settings, char *err, size_t err_size)
+static int load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
+                const char *file, bool environment, void *settings, char *err, size_t err_size)
 {
 	struct conf_load l = { .keys = keys,
 		               .n_keys = n_keys,
@@ -230,10 +230,22 @@ int conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sec
 	result = read_defaults(&l);
 	if (result == 0 && file != NULL)
 		result = read_file(&l, file);
-	if (result == 0)
+	if (result == 0 && environment)
 		result = read_environment(&l);
 	free(l.key_lines);
 	return result;
+}
+
+int conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
+              const char *file, void *settings, char *err, size_t err_size)
+{
+	return load(keys, n_keys, sections, file, true, settings, err, err_size);
+}
+
+int conf_load_part(const struct conf_key *keys, size_t n_keys, const char *const *sections,
+                   const char *file, void *settings, char *err, size_t err_size)
+{
+	return load(keys, n_keys, sections, file, false, settings, err, err_size);
 }
 
 void conf_done(const struct conf_key *keys, size_t n_keys, void *settings)

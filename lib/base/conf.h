@@ -41,6 +41,10 @@ struct conf_key {
  * err and returns -1; *settings may then be half filled and is still to be freed by conf_done. */
 int  conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
                const char *file, void *settings, char *err, size_t err_size);
+/* The same for a file beside the configuration, of which there may be many: what the environment says
+ * would hold for each of them, so it is not asked. */
+int  conf_load_part(const struct conf_key *keys, size_t n_keys, const char *const *sections,
+                    const char *file, void *settings, char *err, size_t err_size);
 void conf_done(const struct conf_key *keys, size_t n_keys, void *settings);
 /* The commented example: every key with its default and help. */
 void conf_print(const struct conf_key *keys, size_t n_keys, FILE *out);

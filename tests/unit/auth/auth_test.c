@@ -48,7 +48,8 @@ Test(auth, bad_configuration)
 		{ "  argon2_mem: 4K\n", "argon2_mem" },
 		{ "  log_level: loud\n", "log_level" },
 		{ "  service_users: [\"b=[]\"]\n", "a list has 1 to 64 principals" },
-		{ "  service_users: [\"b=u\", \"b=v\"]\n", "map the same service" },
+		{ "  service_users_folder: /nowhere\n", "auth.service_users_folder: /nowhere" },
+		{ "  service_places: [\"b=nowhere\"]\n", "auth.service_places" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

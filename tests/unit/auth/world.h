@@ -86,6 +86,7 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	const char      *conninfo;
 	char             err[256];
 	struct conf_list list = { (char **)mappings, sizeof(mappings) / sizeof(mappings[0]) };
+	struct conf_list none = { NULL, 0 };
 
 	cr_assert_geq(sodium_init(), 0);
 	signal(SIGPIPE, SIG_IGN);
@@ -108,7 +109,10 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	w.remember = remember_new(300);
 	throttle_init();
 	w.logins = logins_new(w.accounts, w.remember, w.throttle, w.pool);
-	w.mapping = mapping_new(&list, err, sizeof(err));
+	w.mapping = mapping_new(&(struct mapping_settings){ .service_users = &list,
+	                                                    .service_places = &none,
+	                                                    .required_validators = &none },
+	                        err, sizeof(err));
 	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
 	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
 	                                                &key, &configured, w.sessions });
@@ -139,7 +143,7 @@ static void make_verifier(const char *password, uint64_t ops, char *verifier)
 	cr_assert_eq(crypto_pwhash_str(verifier, password, strlen(password), ops, MEM), 0);
 }
 
-static void set_password(const char *user, const char *password)
+static inline void set_password(const char *user, const char *password)
 {
 	char verifier[crypto_pwhash_STRBYTES];
 
