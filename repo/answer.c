@@ -305,6 +305,9 @@ static void on_blob_found(struct asker *asker, const struct ask_question *questi
 	blobs_read(answers_of(c)->parts.blobs, &c->blob_asker, &question->q, &range);
 }
 
+static void on_version_blob(struct conn *c, const struct wire_question *q,
+                            const Bw__Wire__BlobRead *m);
+
 static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw__Wire__BlobRead *m)
 {
 	struct ask_question question = {
@@ -318,6 +321,8 @@ static void on_blob_read(struct conn *c, const struct wire_question *q, const Bw
 
 	if (m->max < 1 || m->max > BLOB_MAX_OCTETS)
 		hang_up(c, q, "BLOB_READ asks for none or too many");
+	else if (m->has_version)
+		on_version_blob(c, q, m);
 	else
 		ask(c, q, ASK_BLOB, m->has_handle ? &m->handle : NULL, m->sequence, &question);
 }
@@ -341,6 +346,7 @@ static void on_version_list(struct conn *c, const struct wire_question *q,
                             const Bw__Wire__VersionList *m)
 {
 	const struct version_question question = {
+		.kind = VERSION_LIST,
 		.path = str_of(&m->path),
 		.name = m->has_after ? str_of(&m->after) : BW_ABSENT,
 		.max = m->max,
@@ -355,8 +361,36 @@ static void on_version_list(struct conn *c, const struct wire_question *q,
 static void on_version_get(struct conn *c, const struct wire_question *q,
                            const Bw__Wire__VersionGet *m)
 {
-	const struct version_question question = { .path = str_of(&m->path),
-		                                   .name = str_of(&m->version) };
+	const struct version_question question = {
+		.kind = VERSION_NODE,
+		.path = str_of(&m->path),
+		.name = str_of(&m->version),
+		.below = m->has_below ? str_of(&m->below) : BW_ABSENT,
+	};
+
+	on_version(c, q, &question, m->has_handle ? &m->handle : NULL, m->sequence);
+}
+
+static void on_version_blob_found(struct version_asker *asker, const struct wire_question *q,
+                                  const struct blob_range *range)
+{
+	struct conn *c = (struct conn *)((char *)asker - offsetof(struct conn, version_asker));
+
+	blobs_read(answers_of(c)->parts.blobs, &c->blob_asker, q, range);
+}
+
+static void on_version_blob(struct conn *c, const struct wire_question *q,
+                            const Bw__Wire__BlobRead *m)
+{
+	const struct version_question question = {
+		.kind = VERSION_BLOB,
+		.path = str_of(&m->path),
+		.name = str_of(&m->version),
+		.below = m->has_below ? str_of(&m->below) : BW_ABSENT,
+		.property = str_of(&m->property),
+		.range = { str_of(&m->value), m->offset, m->max },
+		.on_blob = on_version_blob_found,
+	};
 
 	on_version(c, q, &question, m->has_handle ? &m->handle : NULL, m->sequence);
 }

@@ -285,11 +285,16 @@ static enum commit_verdict judge_version(struct judge *j)
 		return not_there(j);
 	if (ask(j, PERMIT_VERSION, j->ch.path, j->type, BW_ABSENT) != BW_OK)
 		return forbidden(j, j->ch.path);
-	if (came_to(j, "exists"))
-		return refuse(j, BW_ECONFLICT, j->ch.path,
-		              j->ch.kind == CHANGE_RESTORE ? "a part of the version is elsewhere"
-		                                           : "another version has the label");
-	return outcome_of(j);
+	if (!came_to(j, "exists"))
+		return outcome_of(j);
+	switch (j->ch.kind) {
+	case CHANGE_RESTORE:
+		return refuse(j, BW_ECONFLICT, j->ch.path, "a part of the version is elsewhere");
+	case CHANGE_VERSION_REMOVE:
+		return refuse(j, BW_ECONFLICT, j->ch.path, "it is based on this version");
+	default:
+		return refuse(j, BW_ECONFLICT, j->ch.path, "another version has the label");
+	}
 }
 
 /* A node that stood elsewhere, and is a part of the version that was restored. */
@@ -306,15 +311,25 @@ static enum commit_verdict judge_displaced(struct judge *j)
 }
 
 static enum commit_verdict (*const judges[CHANGE_KINDS])(struct judge *) = {
-	[CHANGE_CREATE] = judge_create,     [CHANGE_REMOVE] = judge_remove,
-	[CHANGE_MOVE] = judge_move,         [CHANGE_COPY] = judge_copy,
-	[CHANGE_ORDER] = judge_order,       [CHANGE_SET] = judge_set,
-	[CHANGE_UNSET] = judge_unset,       [CHANGE_SET_TYPE] = judge_type,
-	[CHANGE_MIXIN_ADD] = judge_type,    [CHANGE_MIXIN_REMOVE] = judge_type,
-	[CHANGE_ACE_ADD] = judge_list,      [CHANGE_ACE_REMOVE] = judge_list,
-	[CHANGE_ACL_CLEAR] = judge_list,    [CHANGE_CHECKIN] = judge_version,
-	[CHANGE_CHECKOUT] = judge_version,  [CHANGE_RESTORE] = judge_version,
-	[CHANGE_LABEL_ADD] = judge_version, [CHANGE_LABEL_REMOVE] = judge_version,
+	[CHANGE_CREATE] = judge_create,
+	[CHANGE_REMOVE] = judge_remove,
+	[CHANGE_MOVE] = judge_move,
+	[CHANGE_COPY] = judge_copy,
+	[CHANGE_ORDER] = judge_order,
+	[CHANGE_SET] = judge_set,
+	[CHANGE_UNSET] = judge_unset,
+	[CHANGE_SET_TYPE] = judge_type,
+	[CHANGE_MIXIN_ADD] = judge_type,
+	[CHANGE_MIXIN_REMOVE] = judge_type,
+	[CHANGE_ACE_ADD] = judge_list,
+	[CHANGE_ACE_REMOVE] = judge_list,
+	[CHANGE_ACL_CLEAR] = judge_list,
+	[CHANGE_CHECKIN] = judge_version,
+	[CHANGE_CHECKOUT] = judge_version,
+	[CHANGE_RESTORE] = judge_version,
+	[CHANGE_LABEL_ADD] = judge_version,
+	[CHANGE_LABEL_REMOVE] = judge_version,
+	[CHANGE_VERSION_REMOVE] = judge_version,
 };
 
 /* ---- copies ---- */

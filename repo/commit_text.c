@@ -16,15 +16,25 @@
 #define PATH_SHOWN 200u
 
 static const char *const kinds[CHANGE_KINDS] = {
-	[CHANGE_CREATE] = "create",     [CHANGE_REMOVE] = "remove",
-	[CHANGE_MOVE] = "move",         [CHANGE_COPY] = "copy",
-	[CHANGE_ORDER] = "order",       [CHANGE_SET] = "set",
-	[CHANGE_UNSET] = "unset",       [CHANGE_SET_TYPE] = "type",
-	[CHANGE_MIXIN_ADD] = "mixin+",  [CHANGE_MIXIN_REMOVE] = "mixin-",
-	[CHANGE_ACE_ADD] = "ace+",      [CHANGE_ACE_REMOVE] = "ace-",
-	[CHANGE_ACL_CLEAR] = "acl-",    [CHANGE_CHECKIN] = "checkin",
-	[CHANGE_CHECKOUT] = "checkout", [CHANGE_RESTORE] = "restore",
-	[CHANGE_LABEL_ADD] = "label+",  [CHANGE_LABEL_REMOVE] = "label-",
+	[CHANGE_CREATE] = "create",
+	[CHANGE_REMOVE] = "remove",
+	[CHANGE_MOVE] = "move",
+	[CHANGE_COPY] = "copy",
+	[CHANGE_ORDER] = "order",
+	[CHANGE_SET] = "set",
+	[CHANGE_UNSET] = "unset",
+	[CHANGE_SET_TYPE] = "type",
+	[CHANGE_MIXIN_ADD] = "mixin+",
+	[CHANGE_MIXIN_REMOVE] = "mixin-",
+	[CHANGE_ACE_ADD] = "ace+",
+	[CHANGE_ACE_REMOVE] = "ace-",
+	[CHANGE_ACL_CLEAR] = "acl-",
+	[CHANGE_CHECKIN] = "checkin",
+	[CHANGE_CHECKOUT] = "checkout",
+	[CHANGE_RESTORE] = "restore",
+	[CHANGE_LABEL_ADD] = "label+",
+	[CHANGE_LABEL_REMOVE] = "label-",
+	[CHANGE_VERSION_REMOVE] = "version-",
 };
 
 static bool is_text(struct bw_str s)

@@ -1,12 +1,12 @@
-/* version.c - the history of a node, and what it was in a version.
+/* version.c - the history of a node, and what it and what was below it were in a version.
  *
- *      versions_ask --statement--> on_rows --entries as new as the rows--> answered
+ *      versions_ask --statement--> on_rows --entries as new as the rows--> answered, or on_blob called
  *                        ^            |
  *                        |            | newer
  *                        `-- loaded --'   (struct versions.pausing)
  *
  * Owns: questions that wait. Runs in: repo's loop. Fails with: BW_ENOTFOUND (also for what may not be
- * read), BW_ETOOBIG, and pg.h's. Tests: tests/unit/repo/version_test.c. */
+ * read), BW_ECONFLICT, BW_ETOOBIG, and pg.h's. Tests: tests/unit/repo/version_test.c. */
 #include "version.h"
 #include "encode.h"
 #include "permit.h"
@@ -40,12 +40,10 @@ struct version_ask {
 	struct wire_question  q;
 	struct principals    *who;
 	int64_t               generation;
-	unsigned              max;
-	bool                  has_name;
 	LIST_ENTRY(version_ask) with_asker;
 	TAILQ_ENTRY(version_ask) with_pausing;
-	size_t n_path;
-	char   text[]; /* path and name, a NUL behind each */
+	struct version_question question; /* its strings are in text, a NUL behind each */
+	char                    text[];
 };
 
 /* ---- ends ---- */
@@ -63,6 +61,7 @@ static void fail(struct version_ask *ask, int err)
 	static const char *const reasons[] = {
 		[-BW_ENOTFOUND] = "not found",
 		[-BW_ETOOBIG] = "the version does not fit an answer",
+		[-BW_ECONFLICT] = "the property has another value in this version",
 		[-BW_EGONE] = "PostgreSQL is away",
 		[-BW_EBUSY] = "too many reads are waiting for PostgreSQL",
 		[-BW_ETIME] = "PostgreSQL took too long",
@@ -94,17 +93,29 @@ struct reader {
 	struct acl_item item;
 };
 
-static void reader_init(struct reader *reader, struct version_ask *ask, struct bw_str type)
+static void reader_init(struct reader *reader, struct version_ask *ask)
 {
 	arena_init(&reader->arena);
 	permit_init(&reader->permit, resources_acl(ask->owner->r), ask->who, &reader->arena);
-	reader->item = (struct acl_item){ { ask->text, ask->n_path }, type, BW_ABSENT };
 }
 
-static bool may_read_node(struct reader *reader)
+static bool may_read_node(struct reader *reader, struct bw_str path, struct bw_str type)
 {
-	reader->item.property = BW_ABSENT;
+	reader->item = (struct acl_item){ path, type, BW_ABSENT };
 	return permit(&reader->permit, PERMIT_READ_NODE, &reader->item, BW_ABSENT) == BW_OK;
+}
+
+/* Of a part of a version: what stood where it did, as what it was then. */
+static bool may_read_part(struct reader *reader, const struct version_question *question,
+                          struct bw_str type)
+{
+	const char *path;
+
+	if (question->below.p == NULL)
+		return true;
+	path = arena_printf(&reader->arena, "%s/%s", question->path.n > 1 ? question->path.p : "",
+	                    question->below.p);
+	return may_read_node(reader, bw_str(path), type);
 }
 
 static bool may_read_property(void *arg, struct bw_str name)
@@ -126,7 +137,7 @@ static int put_versions(struct version_ask *ask, const struct pg_rows *rows, str
 
 	if (pg_text(rows, 0, NAME).p == NULL)
 		n = 0;
-	for (*ret_n = 0; err == BW_OK && *ret_n < n && *ret_n < ask->max; ++*ret_n) {
+	for (*ret_n = 0; err == BW_OK && *ret_n < n && *ret_n < ask->question.max; ++*ret_n) {
 		struct bw_str     name = pg_text(rows, *ret_n, NAME);
 		char              path[300];
 		struct encode_row row = { .primary_type = BW_STR("nt:version"),
@@ -162,41 +173,86 @@ static void answer_list(struct version_ask *ask, const struct pg_rows *rows)
 	buf_done(&out);
 }
 
-static void answer_node(struct version_ask *ask, const struct pg_rows *rows, struct reader *reader)
+/* The record that reader may read of the node of the row. */
+static int put_node(struct version_ask *ask, const struct pg_rows *rows, struct reader *reader,
+                    struct buf *out)
 {
-	Bw__Wire__ResourceFound m = BW__WIRE__RESOURCE_FOUND__INIT;
-	struct encode_row       row = {
-		      .path = reader->item.path,
-		      .primary_type = pg_text(rows, 0, TYPE),
-		      .resource_type = pg_text(rows, 0, RESOURCE_TYPE),
-		      .super_type = pg_text(rows, 0, SUPER_TYPE),
-		      .properties = pg_text(rows, 0, PROPERTIES),
+	struct encode_row row = {
+		.path = reader->item.path,
+		.primary_type = pg_text(rows, 0, TYPE),
+		.resource_type = pg_text(rows, 0, RESOURCE_TYPE),
+		.super_type = pg_text(rows, 0, SUPER_TYPE),
+		.properties = pg_text(rows, 0, PROPERTIES),
 	};
-	struct buf whole, seen;
+	struct buf whole;
 	uint32_t   props_at;
 	bool       cycle;
 	int        err;
 
-	if (row.primary_type.p == NULL) {
-		fail(ask, BW_ENOTFOUND);
-		return;
-	}
 	buf_init(&whole);
-	buf_init(&seen);
 	err = encode_record(&whole, &row, resources_types(ask->owner->r), &props_at, &cycle);
 	if (err == BW_OK)
-		encode_filtered(&seen, buf_data(&whole), (uint32_t)buf_size(&whole), props_at,
+		encode_filtered(out, buf_data(&whole), (uint32_t)buf_size(&whole), props_at,
 		                may_read_property, reader);
-	if (err == BW_OK && buf_size(&seen) > WIRE_FRAME_MAX - 64u)
-		err = BW_ETOOBIG;
-	m.resolved = (uint32_t)ask->n_path;
-	m.record = (ProtobufCBinaryData){ buf_size(&seen), buf_data(&seen) };
-	if (err != BW_OK)
-		fail(ask, err);
+	buf_done(&whole);
+	return err;
+}
+
+static void answer_node(struct version_ask *ask, const struct buf *record, size_t n_path)
+{
+	Bw__Wire__ResourceFound m = BW__WIRE__RESOURCE_FOUND__INIT;
+
+	m.resolved = (uint32_t)n_path;
+	m.record = (ProtobufCBinaryData){ buf_size(record), buf_data(record) };
+	if (buf_size(record) > WIRE_FRAME_MAX - 64u)
+		fail(ask, BW_ETOOBIG);
 	else
 		answer(ask, &m.base);
-	buf_done(&whole);
-	buf_done(&seen);
+}
+
+static int find_value(const struct version_question *question, const struct buf *bytes)
+{
+	struct record      record;
+	struct record_prop prop;
+
+	if (record_get(buf_data(bytes), buf_size(bytes), &record) != BW_OK ||
+	    !record_prop(&record, question->property, &prop) || prop.type != BW_VALUE_BINARY)
+		return BW_ENOTFOUND;
+	for (unsigned i = 0; i < prop.n; i++)
+		if (bw_str_eq(record_value(&record, &prop, i), question->range.value))
+			return BW_OK;
+	return BW_ECONFLICT;
+}
+
+static void answer_blob(struct version_ask *ask, const struct buf *record)
+{
+	int err = find_value(&ask->question, record);
+
+	if (err != BW_OK) {
+		fail(ask, err);
+		return;
+	}
+	if (ask->asker != NULL)
+		ask->question.on_blob(ask->asker, &ask->q, &ask->question.range);
+	end(ask);
+}
+
+static void answer_part(struct version_ask *ask, const struct pg_rows *rows, struct reader *reader)
+{
+	struct bw_str type = pg_text(rows, 0, TYPE);
+	struct buf    record;
+	int           err = BW_ENOTFOUND;
+
+	buf_init(&record);
+	if (type.p != NULL && may_read_part(reader, &ask->question, type))
+		err = put_node(ask, rows, reader, &record);
+	if (err != BW_OK)
+		fail(ask, err);
+	else if (ask->question.kind == VERSION_NODE)
+		answer_node(ask, &record, ask->question.path.n);
+	else
+		answer_blob(ask, &record);
+	buf_done(&record);
 }
 
 /* ---- questions ---- */
@@ -206,6 +262,7 @@ static void on_rows(void *arg, int err, const struct pg_rows *rows)
 	struct version_ask *ask = arg;
 	struct resources   *r;
 	struct reader       reader;
+	struct bw_str       type;
 
 	if (err != BW_OK) {
 		fail(ask, err);
@@ -218,27 +275,30 @@ static void on_rows(void *arg, int err, const struct pg_rows *rows)
 		resources_want_entries(r);
 		return;
 	}
-	reader_init(&reader, ask, pg_text(rows, 0, NODE_TYPE));
-	if (reader.item.type.p == NULL || !may_read_node(&reader))
+	type = pg_text(rows, 0, NODE_TYPE);
+	reader_init(&reader, ask);
+	if (type.p == NULL || !may_read_node(&reader, ask->question.path, type))
 		fail(ask, BW_ENOTFOUND);
-	else if (ask->max > 0)
+	else if (ask->question.kind == VERSION_LIST)
 		answer_list(ask, rows);
 	else
-		answer_node(ask, rows, &reader);
+		answer_part(ask, rows, &reader);
 	arena_done(&reader.arena);
 }
 
 static void send_statement(struct version_ask *ask)
 {
-	char           *name = ask->has_name ? ask->text + ask->n_path + 1 : NULL;
-	char            most[16];
-	struct pg_param params[] = { { ask->text }, { name }, { most } };
-	int             err;
+	const struct version_question *question = &ask->question;
+	bool                           list = question->kind == VERSION_LIST;
+	char                           most[16];
+	struct pg_param                params[] = { { question->path.p },
+		                                    { question->name.p },
+		                                    { list ? most : question->below.p } };
+	int                            err;
 
-	snprintf(most, sizeof(most), "%u", ask->max + 1);
-	err = resources_ask_versions(ask->owner->r,
-	                             ask->max > 0 ? VERSION_VERSIONS : VERSION_FROZEN, params,
-	                             on_rows, ask);
+	snprintf(most, sizeof(most), "%u", question->max + 1);
+	err = resources_ask_versions(ask->owner->r, list ? VERSION_VERSIONS : VERSION_FROZEN,
+	                             params, on_rows, ask);
 	if (err != BW_OK)
 		fail(ask, err);
 }
@@ -275,24 +335,43 @@ static bool is_text(struct bw_str s)
 	return true;
 }
 
+/* Copies it to *at, which is moved behind its NUL. */
+static struct bw_str keep(struct bw_str s, char **at)
+{
+	struct bw_str copy = { *at, s.n };
+
+	if (s.p == NULL)
+		return s;
+	memcpy(*at, s.p, s.n);
+	*at += s.n + 1;
+	return copy;
+}
+
 void versions_ask(struct versions *v, struct version_asker *asker, const struct wire_question *q,
                   struct principals *who, const struct version_question *question)
 {
-	struct bw_str       path = question->path, name = question->name;
-	struct version_ask *ask = xcalloc(1, sizeof(*ask) + path.n + name.n + 2);
+	const struct bw_str strings[] = { question->path, question->name, question->below,
+		                          question->property, question->range.value };
+	size_t              n = 0;
+	struct version_ask *ask;
+	char               *at;
 
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		n += strings[i].n + 1;
+	ask = xcalloc(1, sizeof(*ask) + n);
+	at = ask->text;
 	ask->owner = v;
 	ask->asker = asker;
 	ask->q = *q;
 	ask->who = principals_ref(who);
-	ask->max = question->max;
-	ask->has_name = name.p != NULL;
-	ask->n_path = path.n;
-	memcpy(ask->text, path.p, path.n);
-	if (name.n > 0)
-		memcpy(ask->text + path.n + 1, name.p, name.n);
+	ask->question = *question;
+	ask->question.path = keep(question->path, &at);
+	ask->question.name = keep(question->name, &at);
+	ask->question.below = keep(question->below, &at);
+	ask->question.property = keep(question->property, &at);
+	ask->question.range.value = keep(question->range.value, &at);
 	LIST_INSERT_HEAD(&asker->waiting, ask, with_asker);
-	if (!is_text(path) || !is_text(name))
+	if (!is_text(question->path) || !is_text(question->name) || !is_text(question->below))
 		fail(ask, BW_ENOTFOUND);
 	else
 		send_statement(ask);

@@ -4,6 +4,7 @@
  * changes (commit.h). Whoever may read the node may read its history, and of a version those properties
  * that he may read of the node now. */
 #pragma once
+#include "blob.h"
 #include "principals.h"
 #include "resource.h"
 #include <sys/queue.h>
@@ -20,11 +21,23 @@ struct version_asker {
 	LIST_HEAD(, version_ask) waiting;
 };
 
-/* max 0: the node in the version of that label or name; else a page of at most so many versions, behind
- * the one of that name (absent: from the first). */
+enum version_kind {
+	VERSION_LIST, /* a page of at most max versions, behind the one of that name (absent: from the first) */
+	VERSION_NODE, /* the node, or what was below it, in the version of that label, name or identifier */
+	VERSION_BLOB, /* octets of a value of its property */
+};
+
+/* The value may be read: who asked is answered by whoever is called here. */
+typedef void (*version_blob_cb)(struct version_asker *asker, const struct wire_question *q,
+                                const struct blob_range *range);
+
 struct version_question {
-	struct bw_str path, name;
-	unsigned      max;
+	enum version_kind kind;
+	struct bw_str     path, name, below; /* below: absent for the node itself; NODE, BLOB */
+	struct bw_str     property;          /* BLOB */
+	struct blob_range range;             /* BLOB */
+	version_blob_cb   on_blob;
+	unsigned          max; /* LIST */
 };
 
 /* r is borrowed, and freed later. */

@@ -26,9 +26,10 @@ struct bw_blob_writer {
 };
 
 struct bw_blob_reader {
-	struct bw_resolver *r, *through;
-	struct bw_str       path, name, value;
-	uint64_t            length;
+	struct bw_resolver  *r, *through;
+	struct bw_str        path, name, value;
+	const struct frozen *frozen; /* of the resource that it was opened with */
+	uint64_t             length;
 };
 
 /* Another handle for the same identity; what is pending in the original stays there. */
@@ -139,6 +140,7 @@ static int open_value(struct bw_resource *res, const char *name, size_t index,
 	reader->path = request_dup(r->req, res->record.path);
 	reader->name = request_dup(r->req, bw_str(name));
 	reader->value = request_dup(r->req, value);
+	reader->frozen = res->frozen;
 	reader->length = length;
 	*ret = reader;
 	return BW_OK;
@@ -153,7 +155,8 @@ static int read_octets(struct bw_blob_reader *reader, uint64_t offset, void *p, 
                        size_t *ret_n)
 {
 	struct ask_blob_range range = {
-		reader->path, reader->name, reader->value, offset, p, n < MOST ? n : MOST,
+		reader->path,        reader->name, reader->value, reader->frozen, offset, p,
+		n < MOST ? n : MOST,
 	};
 	int err;
 

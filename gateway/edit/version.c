@@ -38,9 +38,12 @@ static bool is_pending(const struct bw_resolver *r, struct bw_str path)
 }
 
 static const enum change_kind kinds[] = {
-	[BW_VERSION_CHECKIN] = CHANGE_CHECKIN,           [BW_VERSION_CHECKOUT] = CHANGE_CHECKOUT,
-	[BW_VERSION_RESTORE] = CHANGE_RESTORE,           [BW_VERSION_ADD_LABEL] = CHANGE_LABEL_ADD,
+	[BW_VERSION_CHECKIN] = CHANGE_CHECKIN,
+	[BW_VERSION_CHECKOUT] = CHANGE_CHECKOUT,
+	[BW_VERSION_RESTORE] = CHANGE_RESTORE,
+	[BW_VERSION_ADD_LABEL] = CHANGE_LABEL_ADD,
 	[BW_VERSION_REMOVE_LABEL] = CHANGE_LABEL_REMOVE,
+	[BW_VERSION_REMOVE] = CHANGE_VERSION_REMOVE,
 };
 
 /* The one change, as RESOURCE_COMMIT has it. */
@@ -65,7 +68,7 @@ static int check(struct bw_resolver *r, enum bw_version_change what, struct bw_s
 
 	if (err != BW_OK)
 		return err;
-	if (what < BW_VERSION_CHECKIN || what > BW_VERSION_REMOVE_LABEL)
+	if (what < BW_VERSION_CHECKIN || what > BW_VERSION_REMOVE)
 		return BW_EINVAL;
 	if (!resolver_is_canonical(path))
 		return edit_fail(r, BW_EINVAL, path, "not an absolute path");
@@ -185,24 +188,38 @@ static int versions(struct bw_resolver *r, struct bw_str path, struct bw_str aft
 }
 
 /* In no table: what is read at its path is another resource. */
-static int version(struct bw_resolver *r, struct bw_str path, struct bw_str name,
-                   struct bw_resource **ret)
+static int frozen(struct bw_resolver *r, struct bw_str path, struct bw_str name,
+                  struct bw_str below, struct bw_resource **ret)
 {
 	struct bw_resource *res;
+	struct frozen      *part;
 	struct record       record;
 	int                 err;
 
 	if (!resolver_is_canonical(path) || name.n == 0)
 		return BW_EINVAL;
-	err = ask_version_get(r, path, name, &record);
+	if (below.p && !resolver_is_canonical(space_join(&r->req->arena, path, below)))
+		return BW_EINVAL;
+	part = arena_alloc(&r->req->arena, sizeof(*part));
+	part->path = request_dup(r->req, path);
+	part->version = request_dup(r->req, name);
+	part->below = below.n > 0 ? request_dup(r->req, below) : BW_ABSENT;
+	err = ask_version_get(r, part, &record);
 	if (err != BW_OK)
 		return err;
 	res = arena_zalloc(&r->req->arena, sizeof(*res));
 	res->resolver = r;
 	res->record = record;
 	res->made = true;
+	res->frozen = part;
 	*ret = res;
 	return BW_OK;
+}
+
+static int version(struct bw_resolver *r, struct bw_str path, struct bw_str name,
+                   struct bw_resource **ret)
+{
+	return frozen(r, path, name, BW_ABSENT, ret);
 }
 
 const struct bw_versioning resolver_versioning = {
@@ -211,4 +228,5 @@ const struct bw_versioning resolver_versioning = {
 	.is_checked_out = is_checked_out,
 	.versions = versions,
 	.version = version,
+	.frozen = frozen,
 };

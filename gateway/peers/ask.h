@@ -12,6 +12,7 @@
 struct gateway_settings;
 struct shared_worker;
 struct changes;
+struct frozen;
 struct search_page;
 
 /* Starts connecting. shared: this worker's counters, for ready and handles_open. Ignores SIGPIPE in
@@ -67,8 +68,7 @@ int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_
 /* A page of the versions of a node, as wire/boardwalk.proto has them, at most 64; and the node in one. */
 int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
                      struct record **ret, size_t *ret_n, bool *ret_more);
-int ask_version_get(struct bw_resolver *r, struct bw_str path, struct bw_str version,
-                    struct record *ret);
+int ask_version_get(struct bw_resolver *r, const struct frozen *part, struct record *ret);
 /* A node's list of entries, as the changes that add them; n 0: there are none. BW_EFORBIDDEN. */
 int ask_access_list(struct bw_resolver *r, struct bw_str path, struct changes *ret);
 /* names, and *ret_names: privileges with a blank between. BW_EINVAL: one means nothing. */
@@ -85,10 +85,11 @@ int ask_blob_write(struct bw_resolver *r, struct bw_str *upload, uint64_t offset
                    struct bw_str data);
 /* Reads into p, of n octets, 1 to ASK_BLOB_MOST; p stays until the call has ended. */
 struct ask_blob_range {
-	struct bw_str path, property, value; /* value: the property's text */
-	uint64_t      offset;
-	void         *p;
-	size_t        n;
+	struct bw_str        path, property, value; /* value: the property's text */
+	const struct frozen *part;                  /* NULL: of the resource at path itself */
+	uint64_t             offset;
+	void                *p;
+	size_t               n;
 };
 int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, size_t *ret_n);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */

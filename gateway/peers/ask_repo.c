@@ -257,17 +257,18 @@ int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str af
 	return err;
 }
 
-int ask_version_get(struct bw_resolver *r, struct bw_str path, struct bw_str version,
-                    struct record *ret)
+int ask_version_get(struct bw_resolver *r, const struct frozen *part, struct record *ret)
 {
 	Bw__Wire__VersionGet m = BW__WIRE__VERSION_GET__INIT;
-	struct found         found = { .r = r, .path = path, .record = ret };
+	struct found         found = { .r = r, .path = part->path, .record = ret };
 	int                  err = ready(r);
 
 	if (err != BW_OK)
 		return err;
-	m.version = ask_bytes(version);
-	m.path = ask_bytes(path);
+	m.version = ask_bytes(part->version);
+	m.has_below = part->below.p != NULL;
+	m.below = ask_bytes(part->below);
+	m.path = ask_bytes(part->path);
 	return ask_repo(r, WIRE_VERSION_GET, &m.base, HANDLE_FIELDS(m), take_found, &found);
 }
 
@@ -425,7 +426,13 @@ int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, siz
 	m.property = ask_bytes(range->property);
 	m.offset = range->offset;
 	m.max = (uint32_t)range->n;
-	m.path = ask_bytes(range->path);
+	m.path = ask_bytes(range->part ? range->part->path : range->path);
+	m.has_version = range->part != NULL;
+	if (range->part) {
+		m.version = ask_bytes(range->part->version);
+		m.has_below = range->part->below.p != NULL;
+		m.below = ask_bytes(range->part->below);
+	}
 	return ask_repo(r, WIRE_BLOB_READ, &m.base, HANDLE_FIELDS(m), take_octets, &octets);
 }
 

@@ -34,6 +34,11 @@ struct bw_resolver {
 	bool                  closed; /* before its request ends; handle and items read are gone */
 };
 
+/* What a resource was in a version: the versioned node's path, and where it is below it. */
+struct frozen {
+	struct bw_str path, version, below; /* below: absent for the node itself */
+};
+
 struct bw_resource {
 	struct bw_resource *next; /* in the resolver's table */
 	struct bw_resolver *resolver;
@@ -42,7 +47,8 @@ struct bw_resource {
 	bool                missing; /* sling:nonexisting: not in repo, made by the engine */
 	bool                made;    /* by the engine: in no table, and shows no pending change */
 	/* What is stored at its path is to be read anew, or for the first time; partial, too. */
-	bool stale;
+	bool                 stale;
+	const struct frozen *frozen; /* it is what it was in a version; else NULL */
 };
 
 /* A new resolver of req; identity still to be minted for anonymous and service. */

@@ -12,7 +12,14 @@
  *    history.getAllVersions()                       bw_resolver_versions
  *    history.addVersionLabel(version, label, move)  bw_resolver_add_label
  *    history.removeVersionLabel(label)              bw_resolver_remove_label
+ *    history.removeVersion(name)                    bw_resolver_remove_version
  *    version.getFrozenNode()                        bw_resolver_version
+ *    version.getFrozenNode().getNode(path)          bw_resolver_version_below
+ *
+ * A versionable resource says of its history (JCR 2.0 section 3.13.2): jcr:isCheckedOut, and as
+ * References jcr:versionHistory, jcr:baseVersion, jcr:predecessors (of the version to come: the base
+ * version, nothing while it is checked in). Such a Reference to a version is taken where a version is
+ * asked for.
  *
  * Each of those that write is a transaction of its own, at once durable, and needs jcr:versionManagement at
  * the resource: BW_EFORBIDDEN. They look at what is committed, not at what is pending; the resolver is
@@ -39,6 +46,7 @@ enum bw_version_change {
 	BW_VERSION_RESTORE,
 	BW_VERSION_ADD_LABEL,
 	BW_VERSION_REMOVE_LABEL,
+	BW_VERSION_REMOVE,
 };
 
 /* The functions below, as a table of its own. */
@@ -51,6 +59,8 @@ struct bw_versioning {
 	                const struct bw_version **ret, size_t *ret_n, bool *ret_more);
 	int (*version)(struct bw_resolver *r, struct bw_str path, struct bw_str version,
 	               struct bw_resource **ret);
+	int (*frozen)(struct bw_resolver *r, struct bw_str path, struct bw_str version,
+	              struct bw_str below, struct bw_resource **ret);
 };
 
 /* One that is checked in stays as it is. BW_ESTATE: changes at or below path are pending. */
@@ -67,7 +77,7 @@ static inline int bw_resolver_checkout(struct bw_resolver *r, struct bw_str path
 	                                   false);
 }
 
-/* version: a label, or else a version's name; not the root version's. Resources that have their places in
+/* version: a label, else a version's name, else its identifier; not the root version's. Resources that have their places in
  * the version stay the ones that they are, with their lists of entries; what the version does not have
  * goes; children with versions of their own stay as they are. Identifiers of the version may belong to
  * resources that stand elsewhere by now: with remove_existing these are taken away, which needs the
@@ -96,6 +106,15 @@ static inline int bw_resolver_remove_label(struct bw_resolver *r, struct bw_str 
 	                                   false);
 }
 
+/* The version of that name leaves the history, with its labels and with what only it held; its successors
+ * follow its predecessors from then on. BW_ECONFLICT: the resource is based on it. BW_ENOTFOUND: no
+ * such version; the root version is not for removal either. */
+static inline int bw_resolver_remove_version(struct bw_resolver *r, struct bw_str path,
+                                             struct bw_str version)
+{
+	return bw_host->versioning->change(r, BW_VERSION_REMOVE, path, version, BW_ABSENT, false);
+}
+
 /* Whether what is at path could be changed: the nearest resource at or above it that is versionable is
  * checked out, or there is none; one that may not be read ends the search. Pending changes are seen.
  * BW_ENOTFOUND: nothing is at path. */
@@ -116,11 +135,20 @@ static inline int bw_resolver_versions(struct bw_resolver *r, struct bw_str path
 	return bw_host->versioning->versions(r, path, after, max, ret_versions, ret_n, ret_more);
 }
 
-/* The resource as it was in a version (a label, or else a name), with its types and those properties that
- * may be read of it now. It is there to be read: nothing is below it, and of a Binary no more than the
- * length is known before it is restored. BW_ENOTFOUND: no such resource or version. */
+/* The resource as it was in a version (a label, else a name, else an identifier), with its types and
+ * those properties that may be read of it now, octets of Binaries too (blob.h). It is there to be read:
+ * bw_resource_children of its path are those of now. BW_ENOTFOUND: no such resource or version. */
 static inline int bw_resolver_version(struct bw_resolver *r, struct bw_str path,
                                       struct bw_str version, struct bw_resource **ret_resource)
 {
 	return bw_host->versioning->version(r, path, version, ret_resource);
+}
+
+/* What was at below, a path behind that of the resource (no slash before it): nothing of a child with
+ * versions of its own. Else as bw_resolver_version. */
+static inline int bw_resolver_version_below(struct bw_resolver *r, struct bw_str path,
+                                            struct bw_str version, struct bw_str below,
+                                            struct bw_resource **ret_resource)
+{
+	return bw_host->versioning->frozen(r, path, version, below, ret_resource);
 }

@@ -47,15 +47,16 @@ enum change_kind {
 	CHANGE_UNSET,      /* the same */
 	CHANGE_SET_TYPE,   /* name: the new primary type */
 	CHANGE_MIXIN_ADD,  /* name: of the mixin */
-	CHANGE_MIXIN_REMOVE, /* the same */
-	CHANGE_ACE_ADD,      /* to the node's list; name: of the principal */
-	CHANGE_ACE_REMOVE,   /* the entry that is exactly this; name: the same */
-	CHANGE_ACL_CLEAR,    /* name: of the principal whose entries go; none: the whole list */
-	CHANGE_CHECKIN,      /* a version is made of the node; no name */
-	CHANGE_CHECKOUT,     /* no name */
-	CHANGE_RESTORE,      /* name: of a label, else of a version */
-	CHANGE_LABEL_ADD,    /* name: the label */
-	CHANGE_LABEL_REMOVE, /* the same */
+	CHANGE_MIXIN_REMOVE,   /* the same */
+	CHANGE_ACE_ADD,        /* to the node's list; name: of the principal */
+	CHANGE_ACE_REMOVE,     /* the entry that is exactly this; name: the same */
+	CHANGE_ACL_CLEAR,      /* name: of the principal whose entries go; none: the whole list */
+	CHANGE_CHECKIN,        /* a version is made of the node; no name */
+	CHANGE_CHECKOUT,       /* no name */
+	CHANGE_RESTORE,        /* name: of a label, else of a version */
+	CHANGE_LABEL_ADD,      /* name: the label */
+	CHANGE_LABEL_REMOVE,   /* the same */
+	CHANGE_VERSION_REMOVE, /* name: of the version that goes */
 	CHANGE_KINDS,
 };
 

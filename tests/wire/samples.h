@@ -270,7 +270,11 @@ static Bw__Wire__BlobRead sample_blob_read = {
 	.property = SAMPLE_BYTES("jcr:data"),
 	.offset = 1ull << 29,
 	.max = 196608,
-	.path = SAMPLE_BYTES("/content/film/jcr:content"),
+	.has_version = 1,
+	.version = SAMPLE_BYTES("1.0"),
+	.has_below = 1,
+	.below = SAMPLE_BYTES("jcr:content"),
+	.path = SAMPLE_BYTES("/content/film"),
 };
 static Bw__Wire__BlobData sample_blob_data = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__blob_data__descriptor),
@@ -292,6 +296,8 @@ static Bw__Wire__VersionGet sample_version_get = {
 	.handle = SAMPLE_BYTES("\1\2\3"),
 	.sequence = 4,
 	.version = SAMPLE_BYTES("released"),
+	.has_below = 1,
+	.below = SAMPLE_BYTES("jcr:content"),
 	.path = SAMPLE_BYTES("/content/page"),
 };
 static Bw__Wire__Hello sample_hello = {

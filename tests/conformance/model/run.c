@@ -21,13 +21,14 @@ static struct database           db;
 static const struct cli_settings settings = { .argon2_ops = 1, .argon2_mem = 8192 };
 
 /* Nodes in the order of their parents' children. What differs from run to run is masked; who created a
- * node whose primary type wants to know it, and when, is left out. */
+ * node whose primary type wants to know it, and when, is left out, as are References to a history. */
 static const char state_sql[] =
 	"SELECT coalesce(string_agg(t.path || ' ' || t.primary_type || coalesce((SELECT"
 	"  string_agg(' ' || p.key || '=' || CASE WHEN p.key IN ('jcr:created', 'jcr:lastModified',"
 	"    'jcr:uuid') AND p.value::text !~ 'kept' THEN '?' ELSE p.value::text END, ''"
 	"    ORDER BY p.key COLLATE \"C\") FROM jsonb_each(c.properties) p"
-	"  WHERE NOT (p.key IN ('jcr:created', 'jcr:createdBy')"
+	"  WHERE p.key NOT IN ('jcr:versionHistory', 'jcr:baseVersion', 'jcr:predecessors')"
+	"    AND NOT (p.key IN ('jcr:created', 'jcr:createdBy')"
 	"    AND repo.node_type_is(t.primary_type, 'mix:created'))), ''), '; '"
 	"  ORDER BY length(t.path) - length(replace(t.path, '/', '')), t.position, t.id), '')"
 	" FROM repo.tree t JOIN repo.content c ON c.id = t.id WHERE t.path <> '/'";

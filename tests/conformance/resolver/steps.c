@@ -1,6 +1,7 @@
 /* steps.c - see steps.h. */
 #include "steps.h"
 #include "steps_access.h"
+#include <boardwalk/blob.h>
 #include <stdlib.h>
 
 #define MAX_RESOLVERS 8
@@ -95,7 +96,7 @@ static const struct {
 	{ "dec", BW_VALUE_DECIMAL },   { "date", BW_VALUE_DATE },
 	{ "name", BW_VALUE_NAME },     { "path", BW_VALUE_PATH },
 	{ "ref", BW_VALUE_REFERENCE }, { "weak", BW_VALUE_WEAKREFERENCE },
-	{ "uri", BW_VALUE_URI },
+	{ "uri", BW_VALUE_URI },       { "bin", BW_VALUE_BINARY },
 };
 #define N_TAGS (sizeof(tags) / sizeof(tags[0]))
 
@@ -145,6 +146,17 @@ static struct bw_value list_of(struct state *st, enum bw_value_type type, char *
 	return v;
 }
 
+/* Nothing, which can be no property's value, if it could not be written. */
+static struct bw_value binary_of(struct state *st, const char *text)
+{
+	struct bw_value        value = { .type = 0 };
+	struct bw_blob_writer *w;
+
+	if (bw_blob_create(st->r, &w) == BW_OK && bw_blob_write(w, text, strlen(text)) == BW_OK)
+		(void)bw_blob_finish(w, &value);
+	return value;
+}
+
 static struct bw_value value_of(struct state *st, char *text)
 {
 	enum bw_value_type type = take_tag(&text);
@@ -152,6 +164,8 @@ static struct bw_value value_of(struct state *st, char *text)
 	if (text[0] == '[')
 		return list_of(st, type, text + 1);
 	switch (type) {
+	case BW_VALUE_BINARY:
+		return binary_of(st, text);
 	case BW_VALUE_LONG:
 		return BW_V_LONG(strtoll(text, NULL, 10));
 	case BW_VALUE_DOUBLE:
@@ -461,14 +475,55 @@ static int say_versions(struct state *st, struct bw_str path, size_t page)
 	return err;
 }
 
+/* NAME or NAME/PART. */
+static int version_of(struct state *st, struct bw_str path, char *name, struct bw_resource **ret)
+{
+	char *part = name;
+
+	strsep(&part, "/");
+	return part ? bw_resolver_version_below(st->r, path, bw_str(name), bw_str(part), ret)
+	            : bw_resolver_version(st->r, path, bw_str(name), ret);
+}
+
 static int say_version(struct state *st, struct bw_str path, char **w, size_t n)
 {
 	struct bw_resource *res;
-	int                 err = bw_resolver_version(st->r, path, bw_str(w[2]), &res);
+	int                 err = version_of(st, path, w[2], &res);
 
 	if (err != BW_OK)
 		return err;
 	return n > 3 ? say_property(st, res, w[3], NULL) : say_names(st, res);
+}
+
+/* The version that a Reference of the resource means: its name is not told, so a property of it. */
+static int say_referred(struct state *st, struct bw_str path, char **w)
+{
+	struct bw_resource *res;
+	struct bw_str       version;
+	int                 err = bw_resolver_get(st->r, path, &res);
+
+	if (err == BW_OK)
+		err = bw_resource_string(res, w[2], &version);
+	if (err == BW_OK)
+		err = bw_resolver_version(st->r, path, version, &res);
+	return err == BW_OK ? say_property(st, res, w[3], NULL) : err;
+}
+
+static int say_octets(struct state *st, struct bw_str path, char **w, size_t n)
+{
+	struct bw_blob_reader *in;
+	struct bw_resource    *res;
+	char                   piece[256];
+	size_t                 got = 0;
+	int err = n > 3 ? version_of(st, path, w[3], &res) : bw_resolver_get(st->r, path, &res);
+
+	if (err == BW_OK)
+		err = bw_blob_open(res, w[2], 0, &in);
+	if (err == BW_OK)
+		err = bw_blob_read(in, 0, piece, sizeof(piece), &got);
+	if (err == BW_OK)
+		say(st, "%.*s", (int)got, piece);
+	return err;
 }
 
 static int about_versions(struct state *st, char **w, size_t n, bool *ret_known)
@@ -492,6 +547,12 @@ static int about_versions(struct state *st, char **w, size_t n, bool *ret_known)
 		return say_versions(st, path, n > 2 ? strtoul(w[2], NULL, 10) : 64);
 	if (strcmp(w[0], "version") == 0 && n > 2)
 		return say_version(st, path, w, n);
+	if (strcmp(w[0], "referred") == 0 && n > 3)
+		return say_referred(st, path, w);
+	if (strcmp(w[0], "octets") == 0 && n > 2)
+		return say_octets(st, path, w, n);
+	if (strcmp(w[0], "unversion") == 0 && n > 2)
+		return bw_resolver_remove_version(st->r, path, bw_str(w[2]));
 	if (strcmp(w[0], "out") == 0) {
 		err = bw_resolver_is_checked_out(st->r, path, &is);
 		if (err == BW_OK)

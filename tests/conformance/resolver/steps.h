@@ -25,7 +25,10 @@
  *   checkin, checkout PATH, restore PATH NAME [removing], out PATH (is it checked out: yes, no)
  *   label PATH VERSION LABEL [moving], unlabel PATH LABEL
  *   versions PATH [N]              "name* <predecessors >successors =labels ...", * at the base, N at a time
- *   version PATH NAME [PROPERTY]   as p and names, of what the resource was
+ *   version PATH NAME[/PART] [PROPERTY]   as p and names, of what the resource, or what was at PART below it, was
+ *   referred PATH NAME PROPERTY    the same, of the version that the Reference NAME of the resource means
+ *   unversion PATH NAME
+ *   octets PATH NAME [VERSION[/PART]]     of a Binary
  *   commit, refresh, revert, close
  *   changes, live                  yes, no
  *   why                            of the last failure: path below the root, or -; then its text if long
@@ -36,7 +39,7 @@
  *   user, attr NAME, attrs
  *   many N STEP                    with # as 0 to N - 1; what the last one says that says something
  *
- * Values: text, s:text, l:5 d:2.5 b:true dec: date: name: path: ref: weak: uri:, lists [a,b] l[1,2]. Errors
+ * Values: text, s:text, l:5 d:2.5 b:true dec: date: name: path: ref: weak: uri: bin:, lists [a,b] l[1,2]. Errors
  * are said as the last part of their names (boardwalk/err.h). */
 #pragma once
 #include <boardwalk/boardwalk.h>

@@ -272,6 +272,7 @@ static void add(struct changing *s, struct step *step)
 		{ "acl-", CHANGE_ACL_CLEAR },    { "checkin", CHANGE_CHECKIN },
 		{ "checkout", CHANGE_CHECKOUT }, { "restore", CHANGE_RESTORE },
 		{ "label+", CHANGE_LABEL_ADD },  { "label-", CHANGE_LABEL_REMOVE },
+		{ "version-", CHANGE_VERSION_REMOVE },
 	};
 
 	step->blind = strcmp(step->words[0], "blind") == 0;

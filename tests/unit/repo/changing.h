@@ -11,6 +11,7 @@
  *    ace- the same        acl- /a [WHO]
  *    checkin /a           checkout /a             restore /a NAME [removing]
  *    label+ /a LABEL VERSION [moving]             label- /a LABEL
+ *    version- /a VERSION
  *    blind STEP: what the step is about has not been read before
  */
 #pragma once

@@ -287,6 +287,30 @@ Test(version, a_binary_in_a_version_is_not_swept)
 	assert_sql("SELECT count(*) FROM repo.blob", "1");
 }
 
+/* Nothing but the version held it, and of two versions the last one. */
+Test(version, a_binary_of_versions_that_are_removed_is_swept)
+{
+	test_postgres_sql(
+		w.server,
+		"INSERT INTO repo.blob (hash, length, unused) VALUES (sha256(''), 0, now());"
+		"SELECT repo.property_set('/t', 'data', jsonb_build_object('bin', "
+		"encode(sha256(''), 'hex') || ' 0'))");
+	client_settle(&c, admin);
+	DO("checkin /t", "checkout /t", "checkin /t", "checkout /t", "unset /t data", "checkin /t",
+	   "version- /t 1.0");
+	test_postgres_sql(w.server, "UPDATE repo.blob SET unused = now() - interval '2 hours'");
+	assert_sql("SELECT repo.blob_sweep(100)", "0");
+	DO("version- /t 1.1");
+	assert_sql("SELECT count(*) FROM repo.blob WHERE unused > now() - interval '1 hour'", "1");
+	test_postgres_sql(w.server, "UPDATE repo.blob SET unused = now() - interval '2 hours'");
+	assert_sql("SELECT repo.blob_sweep(100)", "1");
+	assert_sql("SELECT count(*) FROM repo.blob", "0");
+	assert_list(admin, NULL, 64, "jcr:rootVersion<>1.2| 1.2<jcr:rootVersion>|*");
+	assert_sql("SELECT count(*) FROM repo.version_node z LEFT JOIN repo.version v "
+	           "ON v.id = z.version WHERE v.id IS NULL",
+	           "0");
+}
+
 Test(version, a_restore_keeps_the_lists_of_what_stays)
 {
 	DO("create /t/n", "ace+ /t/n +ada jcr:read", "checkin /t", "checkout /t", "set /t/n p=2",
