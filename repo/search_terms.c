@@ -25,8 +25,12 @@ struct reading {
 
 static int refuse(struct reading *r, const char *why, struct bw_str what)
 {
-	snprintf(r->error->text, sizeof(r->error->text), "%s%s%.*s", why, what.n > 0 ? ": " : "",
-	         what.n > 60 ? 60 : (int)what.n, what.n > 0 ? what.p : "");
+	size_t n = what.n < 60 ? what.n : 60;
+
+	while (n > 0 && n < what.n && (what.p[n] & 0xc0) == 0x80)
+		n--; /* whole characters */
+	snprintf(r->error->text, sizeof(r->error->text), "%s%s%.*s", why, n > 0 ? ": " : "", (int)n,
+	         n > 0 ? what.p : "");
 	return BW_ESYNTAX;
 }
 

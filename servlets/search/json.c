@@ -1,11 +1,11 @@
-/* json.c - see json.h. Text comes from the repository, where it is UTF-8.
+/* json.c - see json.h.
  *
- * Owns: nothing. Runs in: the gateway, on a request's coroutine. Fails with: what bw_res_write fails with.
+ * Owns: nothing. Runs in: the gateway, on a request's coroutine. Fails with: nothing.
  * Tests: tests/system/query_test.c. */
 #include "json.h"
 #include <stdio.h>
 
-/* What stands for an octet in a string of JSON; NULL: itself. */
+/* What stands for an octet in a string; NULL: itself. */
 static const char *escape_of(unsigned char c, char room[8])
 {
 	switch (c) {
@@ -23,72 +23,45 @@ static const char *escape_of(unsigned char c, char room[8])
 	}
 }
 
-/* The same within HTML within JSON. */
-static const char *html_of(unsigned char c, char room[8])
-{
-	switch (c) {
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '&':
-		return "&amp;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	case 2:
-		return "<mark>";
-	case 3:
-		return "</mark>";
-	default:
-		return escape_of(c, room);
-	}
-}
-
-static int put(struct bw_req *req, struct bw_str text,
-               const char *(*escape)(unsigned char c, char room[8]))
+void json_string(struct out *o, struct bw_str text)
 {
 	size_t from = 0;
 	char   room[8];
-	int    err = bw_res_puts(req, "\"");
 
-	for (size_t i = 0; err == BW_OK && i < text.n; i++) {
-		const char *other = escape((unsigned char)text.p[i], room);
+	out_puts(o, "\"");
+	for (size_t i = 0; i < text.n; i++) {
+		const char *other = escape_of((unsigned char)text.p[i], room);
 
 		if (other == NULL)
 			continue;
-		err = bw_res_write(req, text.p + from, i - from);
-		if (err == BW_OK)
-			err = bw_res_puts(req, other);
+		out_add(o, text.p + from, i - from);
+		out_puts(o, other);
 		from = i + 1;
 	}
-	if (err == BW_OK)
-		err = bw_res_write(req, text.p + from, text.n - from);
-	return err == BW_OK ? bw_res_puts(req, "\"") : err;
+	if (from < text.n)
+		out_add(o, text.p + from, text.n - from);
+	out_puts(o, "\"");
 }
 
-int json_string(struct bw_req *req, struct bw_str text)
+void json_marked(struct out *o, struct bw_str text)
 {
-	return put(req, text, escape_of);
+	struct out html = { .req = o->req };
+
+	out_html(&html, text);
+	json_string(o, (struct bw_str){ html.p, html.n });
 }
 
-int json_marked(struct bw_req *req, struct bw_str text)
-{
-	return put(req, text, html_of);
-}
-
-int json_values(struct bw_req *req, const struct bw_values *values)
+void json_values(struct out *o, const struct bw_values *values)
 {
 	bool bare = values->type == BW_VALUE_LONG || values->type == BW_VALUE_BOOLEAN;
-	int  err = values->is_list ? bw_res_puts(req, "[") : BW_OK;
 
-	for (size_t i = 0; err == BW_OK && i < values->n; i++) {
-		if (i > 0)
-			err = bw_res_puts(req, ",");
-		if (err == BW_OK)
-			err = bare ? bw_res_write(req, values->items[i].p, values->items[i].n)
-			           : json_string(req, values->items[i]);
+	out_puts(o, values->is_list ? "[" : "");
+	for (size_t i = 0; i < values->n; i++) {
+		out_puts(o, i > 0 ? "," : "");
+		if (bare)
+			out_add(o, values->items[i].p, values->items[i].n);
+		else
+			json_string(o, values->items[i]);
 	}
-	return err == BW_OK && values->is_list ? bw_res_puts(req, "]") : err;
+	out_puts(o, values->is_list ? "]" : "");
 }

@@ -1,11 +1,10 @@
-/* json.h - writes JSON (RFC 8259) as the body of a response. */
+/* json.h - JSON (RFC 8259). */
 #pragma once
-#include <boardwalk/boardwalk.h>
+#include "out.h"
 
 /* "text", escaped. */
-int json_string(struct bw_req *req, struct bw_str text);
-/* The same with the marks of a highlight as <mark> and </mark> and everything else escaped for HTML: what
- * a page may show as it is. */
-int json_marked(struct bw_req *req, struct bw_str text);
+void json_string(struct out *o, struct bw_str text);
+/* The same of what out_html makes of it: what a page may show as it is. */
+void json_marked(struct out *o, struct bw_str text);
 /* A property: one value, or a list. Numbers and booleans as what they are. */
-int json_values(struct bw_req *req, const struct bw_values *values);
+void json_values(struct out *o, const struct bw_values *values);

@@ -4,21 +4,19 @@
  * the answer.
  *
  * Owns: nothing. Runs in: the gateway, on a request's coroutine. Fails with: BW_DECLINED and why.
- * Tests: tests/system/query_test.c. */
+ * Tests: tests/conformance/search, fuzz/search_params. */
 #include "params.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LIMIT_MAX  100u
-#define OFFSET_MAX 1000u
-#define TOTAL_MAX  1000u
+#define OFFSET_MAX    1000u
+#define DEFAULT_LIMIT 10u
 
 struct reading {
-	struct bw_req        *req;
-	struct params        *p;
-	const struct bw_pair *pairs;
-	size_t                n;
-	const char           *why;
+	struct bw_req         *req;
+	struct params         *p;
+	const struct settings *settings;
+	const char            *why;
 };
 
 static bool is(struct bw_str s, const char *text)
@@ -28,9 +26,12 @@ static bool is(struct bw_str s, const char *text)
 
 static bool fail(struct reading *r, const char *what, struct bw_str name)
 {
-	char *text = bw_req_alloc(r->req, 160);
+	char  *text = bw_req_alloc(r->req, 160);
+	size_t n = name.n < 100 ? name.n : 100;
 
-	snprintf(text, 160, "%s: %.*s", what, name.n < 100 ? (int)name.n : 100, name.p);
+	while (n > 0 && n < name.n && (name.p[n] & 0xc0) == 0x80)
+		n--; /* whole characters */
+	snprintf(text, 160, "%s: %.*s", what, (int)n, name.p);
 	r->why = text;
 	return false;
 }
@@ -67,7 +68,7 @@ static bool add_filter(struct reading *r, struct bw_str name, enum bw_search_op 
 	struct bw_search *s = &r->p->search;
 
 	if (s->n_filters == PARAMS_MAX)
-		return fail(r, "too many filters", name);
+		return fail(r, "too many filters", name.p != NULL ? name : BW_STR("modified"));
 	r->p->filters[s->n_filters++] = (struct bw_search_filter){ name, op, type, value };
 	return true;
 }
@@ -79,8 +80,8 @@ static bool type_of(struct reading *r, struct bw_str name, enum bw_value_type *r
 		                             "decimal", "date",   "boolean" };
 
 	*ret = 0;
-	for (size_t i = 0; i < r->n; i++) {
-		const struct bw_pair *pair = &r->pairs[i];
+	for (size_t i = 0; i < r->settings->n; i++) {
+		const struct bw_pair *pair = &r->settings->pairs[i];
 
 		if (pair->name.n != name.n + 7 || memcmp(pair->name.p + 2, name.p, name.n) != 0 ||
 		    strcmp(pair->name.p + 2 + name.n, ".type") != 0)
@@ -100,6 +101,23 @@ static bool exists(struct reading *r, struct bw_str name, const struct bw_pair *
 		return fail(r, "true or false", pair->name);
 	return add_filter(r, name, is(pair->value, "true") ? BW_SEARCH_EXISTS : BW_SEARCH_MISSING,
 	                  0, BW_ABSENT);
+}
+
+/* Whether a filter stands beside "p.NAME.type": a type of nothing is a mistake. */
+static bool is_of_filter(struct reading *r, const struct bw_pair *type)
+{
+	size_t n = type->name.n - 5;
+
+	for (size_t i = 0; i < r->settings->n; i++) {
+		const struct bw_pair *pair = &r->settings->pairs[i];
+
+		if (pair != type && pair->name.n >= n &&
+		    memcmp(pair->name.p, type->name.p, n) == 0 &&
+		    (pair->name.n == n ||
+		     (pair->name.p[n] == '.' && !bw_str_eq(pair->name, type->name))))
+			return true;
+	}
+	return fail(r, "a type without a filter", type->name);
 }
 
 /* p.NAME, p.NAME.min and so on. A property whose own name ends so is asked for with another suffix
@@ -128,7 +146,7 @@ static bool property(struct reading *r, const struct bw_pair *pair)
 		}
 	}
 	if (name.n > 5 && memcmp(name.p + name.n - 5, ".type", 5) == 0)
-		return true; /* read with the filter that it is of */
+		return is_of_filter(r, pair); /* read with the filter that it is of */
 	if (op == BW_SEARCH_EXISTS)
 		return exists(r, name, pair);
 	return type_of(r, name, &type) && add_filter(r, name, op, type, pair->value);
@@ -176,11 +194,15 @@ static bool depth(struct reading *r, const struct bw_pair *pair)
 
 static bool total(struct reading *r, const struct bw_pair *pair)
 {
-	if (is(pair->value, "none") || is(pair->value, "exact")) {
-		r->p->search.total = is(pair->value, "none") ? 0 : TOTAL_MAX;
+	uint32_t *ret = &r->p->search.total, max = r->settings->max_total;
+
+	*ret = is(pair->value, "none") ? 0 : max;
+	if (is(pair->value, "none") || is(pair->value, "exact"))
 		return true;
-	}
-	return number(r, pair, 1, 999999999, &r->p->search.total);
+	if (!number(r, pair, 1, 999999999, ret))
+		return false;
+	*ret = *ret < max ? *ret : max;
+	return true;
 }
 
 static bool limit(struct reading *r, const struct bw_pair *pair)
@@ -189,8 +211,8 @@ static bool limit(struct reading *r, const struct bw_pair *pair)
 
 	if (!number(r, pair, 1, 999999999, &s->limit))
 		return false;
-	r->p->clamped = s->limit > LIMIT_MAX;
-	s->limit = r->p->clamped ? LIMIT_MAX : s->limit;
+	r->p->clamped = s->limit > r->settings->max_limit;
+	s->limit = r->p->clamped ? r->settings->max_limit : s->limit;
 	return true;
 }
 
@@ -284,34 +306,75 @@ static bool one(struct reading *r, const struct bw_pair *pair)
 /* What every item tells has to come along. */
 static void finish_fields(struct params *p)
 {
-	static const struct bw_str always[] = { BW_STR("jcr:title"), BW_STR("title"),
-		                                BW_STR("jcr:lastModified") };
+	static const struct bw_str always[] = { BW_STR("jcr:title"), BW_STR("title") };
 
 	if (p->n_fields == 0 || p->all_fields)
 		return;
 	memcpy(p->fields + p->n_fields, always, sizeof(always));
-	p->search.n_fields = p->n_fields + 3;
+	p->search.n_fields = p->n_fields + 2;
 }
 
-int params_read(struct bw_req *req, struct params *ret, const char **ret_why)
+/* Within the places that the search is limited to: those are the paths if there are no others. */
+static bool finish_paths(struct reading *r)
 {
-	struct reading r = { .req = req, .p = ret };
-	int            err = bw_req_params(req, &r.pairs, &r.n);
+	const struct settings *s = r->settings;
+	struct bw_search      *search = &r->p->search;
 
-	if (err != BW_OK)
-		return err;
-	*ret = (struct params){ .search = { .size = sizeof(ret->search), .total = TOTAL_MAX } };
-	ret->search.paths = ret->paths;
-	ret->search.types = ret->types;
-	ret->search.filters = ret->filters;
-	ret->search.sorts = ret->sorts;
-	ret->search.facets = ret->facets;
-	ret->search.fields = ret->fields;
-	for (size_t i = 0; i < r.n; i++) {
-		if (!one(&r, &r.pairs[i])) {
-			*ret_why = r.why;
-			return BW_DECLINED;
-		}
+	for (size_t i = 0; i < search->n_paths; i++)
+		if (!settings_has_within(s, r->p->paths[i]))
+			return fail(r, "nothing is searched there", r->p->paths[i]);
+	for (size_t i = 0; search->n_paths == i && i < s->within.n && i < PARAMS_MAX; i++)
+		r->p->paths[search->n_paths++] = s->within.items[i];
+	if (s->listing && !params_ask(r->p))
+		r->p->paths[search->n_paths++] = BW_STR("/");
+	return true;
+}
+
+bool params_ask(const struct params *p)
+{
+	const struct bw_search *s = &p->search;
+
+	return s->words.p != NULL || s->language.p != NULL ||
+	       s->n_paths + s->n_types + s->n_filters > 0;
+}
+
+/* Of a suggestion words, places, types and filters count. */
+static bool may_be_asked(struct reading *r, struct bw_str name, bool suggest)
+{
+	static const char *const others[] = { "cursor", "offset",      "total",
+		                              "facet",  "facet.limit", "sort",
+		                              "fields", "highlight",   "hits" };
+
+	for (size_t i = 0; suggest && i < sizeof(others) / sizeof(others[0]); i++)
+		if (is(name, others[i]))
+			return fail(r, "unknown parameter", name);
+	return settings_has_parameter(r->settings, name) || fail(r, "unknown parameter", name);
+}
+
+int params_read(struct bw_req *req, const struct settings *settings, bool suggest,
+                struct params *ret, const char **ret_why)
+{
+	struct reading    r = { .req = req, .p = ret, .settings = settings };
+	struct bw_search *s = &ret->search;
+	bool              good = true;
+
+	*ret = (struct params){ .search = { .size = sizeof(*s), .as_pages = true } };
+	s->total = settings->max_total;
+	s->limit = settings->max_limit < DEFAULT_LIMIT ? settings->max_limit : DEFAULT_LIMIT;
+	s->paths = ret->paths;
+	s->types = ret->types;
+	s->filters = ret->filters;
+	s->sorts = ret->sorts;
+	s->facets = ret->facets;
+	s->fields = ret->fields;
+	for (size_t i = 0; good && i < settings->n; i++) {
+		if (i < settings->n_asked)
+			good = may_be_asked(&r, settings->pairs[i].name, suggest);
+		good = good && one(&r, &settings->pairs[i]);
+	}
+	if (!good || !finish_paths(&r)) {
+		*ret_why = r.why;
+		return BW_DECLINED;
 	}
 	finish_fields(ret);
 	return BW_OK;

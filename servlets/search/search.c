@@ -1,14 +1,20 @@
-/* search.c - a search over HTTP: GET /search.json?q=..., answered as JSON.
+/* search.c - searches over HTTP.
  *
- *    {"items":[{"path","url","type","title","score","modified","highlights":{"title":["..."]},
- *      "properties":{}}],"total":{"value":42,"relation":"eq"},"facets":{"type":[{"value","count"}]},
- *      "next":"..."}
+ *    GET /search.json?q=...           as JSON (answer.c)
+ *    GET /search.html?q=...           as a page with a form (html.c); without words the form alone
+ *    GET /search?q=...                one of them, as Accept says
+ *    GET /search.suggest.json?q=...   titles in which the words begin words
  *
+ * and the same at every resource of type boardwalk/search, which may say defaults and limits (settings.c).
  * It reads as the user who asks: what he may not read is neither found nor counted. The parameters are
  * params.c's; docs/query.md explains them. */
+#include "answer.h"
 #include "json.h"
-#include "params.h"
+#include "link.h"
+#include <inttypes.h>
 #include <stdio.h>
+
+enum form { FORM_JSON, FORM_HTML, FORM_SUGGESTIONS, FORM_NONE };
 
 #define CHECK(call) \
 	do { \
@@ -17,217 +23,152 @@
 			return err_; \
 	} while (0)
 
-/* RFC 9457. */
-static int refuse(struct bw_req *req, struct bw_str why)
+/* Without an extension Accept decides, and caches have to know. */
+static int form_of(struct bw_req *req, enum form *ret)
 {
-	CHECK(bw_res_status(req, 400));
+	struct bw_str extension = bw_req_get(req, BW_REQ_EXTENSION);
+	struct bw_str accept = bw_req_header(req, "accept");
+	bool          suggest = bw_str_eq(bw_req_get(req, BW_REQ_SELECTORS), BW_STR("suggest"));
+
+	*ret = FORM_NONE;
+	if (bw_str_eq(extension, BW_STR("json")))
+		*ret = suggest ? FORM_SUGGESTIONS : FORM_JSON;
+	else if (suggest)
+		*ret = FORM_NONE;
+	else if (bw_str_eq(extension, BW_STR("html")))
+		*ret = FORM_HTML;
+	else if (extension.p == NULL) {
+		*ret = accept.p != NULL && strstr(accept.p, "text/html") != NULL ? FORM_HTML
+		                                                                 : FORM_JSON;
+		return bw_res_set_header(req, "vary", BW_STR("Accept"));
+	}
+	return BW_OK;
+}
+
+/* ---- mistakes ---- */
+
+/* RFC 9457. Whoever asked for a page gets one. */
+static int refuse(struct bw_req *req, enum form form, int status, const char *title,
+                  struct bw_str why)
+{
+	struct out o = { .req = req };
+
+	CHECK(bw_res_set_header(req, "cache-control", BW_STR("no-store")));
+	if (status == 503)
+		CHECK(bw_res_set_header(req, "retry-after", BW_STR("1")));
+	if (form == FORM_HTML)
+		return bw_res_send_error(req, status, why.p);
+	CHECK(bw_res_status(req, status));
 	CHECK(bw_res_content_type(req, "application/problem+json"));
-	CHECK(bw_res_puts(req, "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,"
-	                       "\"detail\":"));
-	CHECK(json_string(req, why));
-	return bw_res_puts(req, "}");
+	out_printf(&o,
+	           "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", title,
+	           status);
+	json_string(&o, why);
+	out_puts(&o, ",\"instance\":\"urn:request:");
+	out_puts(&o, bw_req_get(req, BW_REQ_ID).p);
+	out_puts(&o, "\"}");
+	return bw_res_write(req, o.p, o.n);
 }
 
-/* ---- items ---- */
-
-static int put_member(struct bw_req *req, const char *name, struct bw_str value)
+static int mistake(struct bw_req *req, enum form form, struct bw_str why)
 {
-	if (value.p == NULL)
-		return BW_OK;
-	CHECK(bw_res_printf(req, ",\"%s\":", name));
-	return json_string(req, value);
+	return refuse(req, form, 400, "Bad Request", why);
 }
 
-static struct bw_str first_of(struct bw_resource *res, const char *name, const char *other)
-{
-	struct bw_str text;
+/* ---- answers ---- */
 
-	if (bw_resource_property(res, name, 0, NULL, &text) == BW_OK ||
-	    (other != NULL && bw_resource_property(res, other, 0, NULL, &text) == BW_OK))
-		return text;
-	return BW_ABSENT;
+/* FNV-1a: a tag tells apart, it does not prove. Weak, since a proxy may compress what it is of. */
+static void tag_of(const struct out *o, char text[24])
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < o->n; i++)
+		h = (h ^ (unsigned char)o->p[i]) * 0x100000001b3u;
+	snprintf(text, 24, "W/\"%016" PRIx64 "\"", h);
 }
 
-/* Highlights of one property follow each other. */
-static int put_highlights(struct bw_req *req, const struct bw_hit *hit)
+/* Comparison is weak (RFC 9110 13.1.2): what stands between the quotes counts. */
+static bool is_known(struct bw_req *req, const char *tag)
 {
-	CHECK(bw_res_puts(req, ",\"highlights\":{"));
-	for (size_t i = 0; i < hit->n_highlights; i++) {
-		CHECK(bw_res_puts(req, i > 0 ? "," : ""));
-		CHECK(json_string(req, hit->highlights[i].name));
-		CHECK(bw_res_puts(req, ":["));
-		CHECK(json_marked(req, hit->highlights[i].value));
-		CHECK(bw_res_puts(req, "]"));
+	struct bw_str tags = bw_req_header(req, "if-none-match");
+
+	return tags.p != NULL && (bw_str_eq(tags, BW_STR("*")) || strstr(tags.p, tag + 2) != NULL);
+}
+
+static int send(struct bw_req *req, const struct out *o, const char *type)
+{
+	char tag[24];
+
+	tag_of(o, tag);
+	CHECK(bw_res_set_header(req, "cache-control", BW_STR("private, no-cache")));
+	CHECK(bw_res_set_header(req, "etag", bw_str(tag)));
+	if (is_known(req, tag))
+		return bw_res_status(req, 304);
+	CHECK(bw_res_content_type(req, type));
+	return bw_res_write(req, o->p, o->n);
+}
+
+static int put_answer(struct bw_req *req, enum form form, const struct params *p,
+                      const struct bw_hits *hits)
+{
+	struct out    o = { .req = req };
+	const char   *query = link_query(req);
+	struct answer a = { p, hits, query != NULL ? query : "" };
+
+	if (form == FORM_SUGGESTIONS) {
+		CHECK(answer_suggestions(&o, hits));
+		return send(req, &o, "application/json");
 	}
-	return bw_res_puts(req, "}");
-}
-
-/* A name of the client's is part of a list: NUL-terminated. */
-static const char *field_name(struct bw_req *req, struct bw_str name)
-{
-	char *text = bw_req_alloc(req, name.n + 1);
-
-	memcpy(text, name.p, name.n);
-	text[name.n] = '\0';
-	return text;
-}
-
-/* Those that were asked for and are there. */
-static int put_properties(struct bw_req *req, struct bw_resource *res, const struct params *p)
-{
-	const struct bw_str *names = p->fields;
-	struct bw_values     values;
-	size_t               n = p->n_fields, told = 0;
-
-	if (p->all_fields)
-		CHECK(bw_resource_property_names(res, &names, &n));
-	CHECK(bw_res_puts(req, ",\"properties\":{"));
-	for (size_t i = 0; i < n; i++) {
-		int err = bw_resource_values(res, field_name(req, names[i]), &values);
-
-		if (err == BW_ENOTFOUND)
-			continue;
-		CHECK(err);
-		CHECK(bw_res_puts(req, told++ > 0 ? "," : ""));
-		CHECK(json_string(req, names[i]));
-		CHECK(bw_res_puts(req, ":"));
-		CHECK(json_values(req, &values));
+	if (hits != NULL)
+		CHECK(link_pages(req, query, hits->previous, hits->next));
+	if (form == FORM_JSON) {
+		CHECK(answer_json(&o, &a));
+		return send(req, &o, "application/json");
 	}
-	return bw_res_puts(req, "}");
+	CHECK(answer_html(&o, &a));
+	return send(req, &o, "text/html;charset=utf-8");
 }
 
-static int put_item(struct bw_req *req, const struct bw_hit *hit, const struct params *p)
+static int ask(struct bw_req *req, enum form form, const struct params *p,
+               const struct bw_hits **ret)
 {
-	const struct bw_search *search = &p->search;
-	struct bw_resource     *res = hit->resource;
-	struct bw_str           path = bw_resource_get(res, BW_RESOURCE_PATH);
+	struct bw_resolver *resolver;
 
-	CHECK(bw_res_puts(req, "{\"path\":"));
-	CHECK(json_string(req, path));
-	CHECK(put_member(req, "url", path));
-	CHECK(put_member(req, "type", bw_resource_get(res, BW_RESOURCE_TYPE)));
-	CHECK(put_member(req, "title", first_of(res, "jcr:title", "title")));
-	CHECK(put_member(req, "modified", first_of(res, "jcr:lastModified", NULL)));
-	if (search->words.p != NULL)
-		CHECK(bw_res_printf(req, ",\"score\":%.6f", hit->score));
-	if (search->highlight)
-		CHECK(put_highlights(req, hit));
-	if (p->n_fields > 0 || p->all_fields)
-		CHECK(put_properties(req, res, p));
-	return bw_res_puts(req, "}");
-}
-
-/* ---- the answer ---- */
-
-static int put_facets(struct bw_req *req, const struct bw_hits *hits)
-{
-	CHECK(bw_res_puts(req, ",\"facets\":{"));
-	for (size_t i = 0; i < hits->n_facets; i++) {
-		const struct bw_facet *facet = &hits->facets[i];
-
-		CHECK(bw_res_puts(req, i > 0 ? "," : ""));
-		CHECK(json_string(req, facet->name.n > 0 ? facet->name : BW_STR("type")));
-		CHECK(bw_res_puts(req, ":["));
-		for (size_t k = 0; k < facet->n; k++) {
-			CHECK(bw_res_puts(req, k > 0 ? ",{\"value\":" : "{\"value\":"));
-			CHECK(json_string(req, facet->values[k].value));
-			CHECK(bw_res_printf(req, ",\"count\":%u}",
-			                    (unsigned)facet->values[k].count));
-		}
-		CHECK(bw_res_puts(req, "]"));
-	}
-	return bw_res_puts(req, "}");
-}
-
-static int put_answer(struct bw_req *req, const struct bw_hits *hits, const struct params *p)
-{
-	CHECK(bw_res_content_type(req, "application/json"));
-	CHECK(bw_res_puts(req, "{\"items\":["));
-	for (size_t i = 0; i < hits->n; i++) {
-		CHECK(bw_res_puts(req, i > 0 ? "," : ""));
-		CHECK(put_item(req, &hits->items[i], p));
-	}
-	CHECK(bw_res_puts(req, "]"));
-	if (hits->relation != BW_SEARCH_NOT_COUNTED)
-		CHECK(bw_res_printf(req, ",\"total\":{\"value\":%u,\"relation\":\"%s\"}",
-		                    (unsigned)hits->total,
-		                    hits->relation == BW_SEARCH_EXACTLY ? "eq" : "gte"));
-	if (hits->n_facets > 0)
-		CHECK(put_facets(req, hits));
-	if (p->clamped)
-		CHECK(bw_res_printf(req, ",\"limit\":%u", (unsigned)p->search.limit));
-	CHECK(put_member(req, "next", hits->next));
-	return bw_res_puts(req, "}");
-}
-
-/* ---- where the next page is (RFC 8288) ---- */
-
-/* The query as it came, without its cursor; a cursor needs no escape. NUL-terminated. */
-static char *query_without_cursor(struct bw_req *req, size_t room, size_t *ret_n)
-{
-	struct bw_str left = bw_req_get(req, BW_REQ_QUERY);
-	char         *to = bw_req_alloc(req, left.n + room);
-	size_t        n = 0;
-
-	while (left.n > 0) {
-		const char *mark = memchr(left.p, '&', left.n);
-		size_t      size = mark != NULL ? (size_t)(mark - left.p) : left.n;
-
-		if (size > 0 && (size < 7 || memcmp(left.p, "cursor=", 7) != 0)) {
-			if (n > 0)
-				to[n++] = '&';
-			memcpy(to + n, left.p, size);
-			n += size;
-		}
-		left = (struct bw_str){ left.p + size + (mark != NULL),
-			                left.n - size - (mark != NULL) };
-	}
-	to[n] = '\0';
-	*ret_n = n;
-	return to;
-}
-
-/* Relative: the path is the one that was asked for. */
-static int put_link(struct bw_req *req, struct bw_str next)
-{
-	size_t n;
-	char  *query = query_without_cursor(req, 1, &n);
-	size_t size = 2 * n + next.n + 64;
-	char  *link = bw_req_alloc(req, size);
-
-	/* What could end the reference too early is not in a valid query; a header takes the rest. */
-	if (strpbrk(query, "<>\" ") != NULL)
-		return BW_OK;
-	if (next.p != NULL)
-		snprintf(link, size, "<?%s>; rel=\"first\", <?%s&cursor=%s>; rel=\"next\"", query,
-		         query, next.p);
-	else
-		snprintf(link, size, "<?%s>; rel=\"first\"", query);
-	return bw_res_set_header(req, "link", bw_str(link));
+	CHECK(bw_req_resolver(req, &resolver));
+	return form == FORM_SUGGESTIONS ? bw_resolver_suggest(resolver, &p->search, ret)
+	                                : bw_resolver_search(resolver, &p->search, ret);
 }
 
 static int get(void *self, struct bw_req *req)
 {
+	struct settings       settings;
 	struct params         p;
-	struct bw_resolver   *resolver;
 	const struct bw_hits *hits = NULL;
 	const char           *why = NULL;
-	int                   err = params_read(req, &p, &why);
+	enum form             form;
+	int                   err;
 
 	(void)self;
+	CHECK(form_of(req, &form));
+	if (form == FORM_NONE)
+		return bw_res_send_error(req, 404, NULL);
+	CHECK(settings_read(req, &settings));
+	err = params_read(req, &settings, form == FORM_SUGGESTIONS, &p, &why);
 	if (err == BW_DECLINED)
-		return refuse(req, bw_str(why));
-	if (err == BW_OK)
-		err = bw_req_resolver(req, &resolver);
-	if (err == BW_OK)
-		err = bw_resolver_search(resolver, &p.search, &hits);
+		return mistake(req, form, bw_str(why));
+	CHECK(err);
+	if (form == FORM_HTML && !params_ask(&p))
+		return put_answer(req, form, &p, NULL);
+	if (form == FORM_SUGGESTIONS && p.search.words.p == NULL)
+		return mistake(req, form, BW_STR("nothing to search for"));
+	err = ask(req, form, &p, &hits);
 	if (err == BW_ESYNTAX && hits != NULL)
-		return refuse(req, hits->error);
-	if (err != BW_OK)
-		return err;
-	CHECK(bw_res_set_header(req, "cache-control", BW_STR("private, no-cache")));
-	CHECK(put_link(req, hits->next));
-	return put_answer(req, hits, &p);
+		return mistake(req, form, hits->error);
+	if (err == BW_EBUSY)
+		return refuse(req, form, 503, "Service Unavailable",
+		              BW_STR("too many searches, or this one took too long"));
+	CHECK(err);
+	return put_answer(req, form, &p, hits);
 }
 
 static const struct bw_servlet search = {
@@ -243,7 +184,7 @@ static int start(struct bw_bundle *self)
 	if (err == BW_OK)
 		err = bw_register_servlet(self, &search, NULL,
 		                          BW_P_STRING(BW_SLING_TYPES, "boardwalk/search"),
-		                          BW_P_STRING(BW_SLING_EXTENSIONS, "json"));
+		                          BW_P_STRINGS(BW_SLING_EXTENSIONS, "json", "html"));
 	return err;
 }
 

@@ -1,6 +1,6 @@
-/* Under test: boardwalk/query.h and servlets/search, through a whole instance: what a search over HTTP
- * answers, as the administrator, as somebody who may read less, and as nobody; its pages, its marks, its
- * refusals. What is found by which condition is tests/conformance/query's. */
+/* Under test: boardwalk/query.h, called by a bundle, through a whole instance: as the administrator, and as
+ * somebody who may read less. What is found by which condition is tests/conformance/query's; searches over
+ * HTTP are tests/system/search_test.c's. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,6 @@ static struct test_instance instance;
 
 static void begin(void)
 {
-	char *said;
-
 	test_instance_start(&instance, &(struct test_instance_options){ .bundle = "finding" });
 	test_instance_repoinit(
 		&instance,
@@ -33,11 +31,6 @@ static void begin(void)
 		"set ACL on /s\n  allow jcr:read for reader\nend\n"
 		"set ACL on /s/hid\n  deny jcr:read for reader\nend\n");
 	test_instance_password(&instance, "reader", "reader's password");
-	cr_assert_eq(
-		test_instance_cli(&instance, NULL, &said,
-	                          (const char *[]){ "bundle", "install", SEARCH_BUNDLE, NULL }),
-		0, "%s", said);
-	free(said);
 }
 
 static void end(void)
@@ -46,77 +39,6 @@ static void end(void)
 }
 
 TestSuite(query, .init = begin, .fini = end);
-
-static struct http_response ask(const char *target, const char *credentials)
-{
-	struct http_response a;
-
-	http_ask_once(instance.port, "GET", target, credentials, &a);
-	return a;
-}
-
-static void answers(const char *target, const char *credentials, int status, const char *part)
-{
-	struct http_response a = ask(target, credentials);
-
-	cr_assert_eq(a.status, status, "%s: %d %s", target, a.status, a.body);
-	cr_assert(part == NULL || strstr(a.body, part) != NULL, "%s: %s is not in %s", target, part,
-	          a.body);
-	http_response_done(&a);
-}
-
-Test(query, over_http)
-{
-	const char          *admin = instance.credentials;
-	struct http_response a;
-	char                 next[8192], *at, *quote;
-
-	answers("/search.json?q=apple&path=/s", admin, 200,
-	        "\"total\":{\"value\":3,\"relation\":\"eq\"}");
-	answers("/search.json?q=apple&path=/s", READER, 200,
-	        "\"total\":{\"value\":2,\"relation\":\"eq\"}");
-	answers("/search.json?q=secret", READER, 200,
-	        "{\"items\":[],\"total\":{\"value\":0,\"relation\":\"eq\"}}");
-	answers("/search.json?q=apple", NULL, 401, NULL);
-	answers("/s/find.json?q=green", READER, 200, "\"path\":\"/s/b\"");
-	answers("/search.json?q=red&highlight=true&path=/s/a", READER, 200,
-	        "\"highlights\":{\"title\":[\"<mark>Red</mark> &lt;img onerror=1&gt; apple\"]");
-	answers("/search.json?path=/s/a&fields=price,tags", READER, 200,
-	        "apple\",\"properties\":{\"price\":3,\"tags\":[\"fruit\",\"red\"]}");
-	answers("/search.json?path=/s/a&fields=none", READER, 200, "\"properties\":{}");
-	answers("/search.json?path=/s/a&fields=*", READER, 200,
-	        "\"properties\":{\"price\":3,\"tags\"");
-	answers("/search.json?path=/s&facet=tags&hits=none", READER, 200,
-	        "\"facets\":{\"tags\":[{\"value\":\"fruit\",\"count\":1},{\"value\":\"red\","
-	        "\"count\":1}]}");
-	answers("/search.json?path=/s&p.price.min=3&p.price.type=Long", READER, 200,
-	        "\"value\":1,\"relation\":\"eq\"");
-	answers("/search.json?q=apple&limit=1000", READER, 200, "\"limit\":100");
-	answers("/search.json?colour=red", READER, 400, "unknown parameter: colour");
-	answers("/search.json", READER, 400, "nothing to search for");
-	answers("/search.json?q=apple&offset=1001", READER, 400, "out of range: offset");
-	answers("/search.json?q=apple&limit=0", READER, 400, "out of range: limit");
-	answers("/search.json?q=apple&cursor=AAAA", READER, 400, "not a cursor");
-
-	/* Page by page. */
-	a = ask("/search.json?q=apple&path=/s&limit=1", READER);
-	cr_assert(strstr(a.body, "\"path\":\"/s/a\"") != NULL ||
-	          strstr(a.body, "\"path\":\"/s/b\""));
-	at = strstr(a.body, "\"next\":\"");
-	cr_assert_not_null(at, "%s", a.body);
-	quote = strchr(at + 8, '"');
-	snprintf(next, sizeof(next), "/search.json?q=apple&path=/s&limit=1&cursor=%.*s",
-	         (int)(quote - at - 8), at + 8);
-	http_response_done(&a);
-	a = ask(next, READER);
-	cr_assert_eq(a.status, 200, "%s", a.body);
-	cr_assert_null(strstr(a.body, "\"next\""), "%s", a.body);
-	http_response_done(&a);
-	next[strlen(next) - 1] ^= 1;
-	answers(next, READER, 400, "not a cursor");
-}
-
-/* ---- the functions, called by a bundle ---- */
 
 static void finds(const char *query, const char *body, const char *credentials,
                   const char *expected)

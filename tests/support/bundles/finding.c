@@ -1,6 +1,7 @@
 /* finding.c - a bundle for system tests of bw_resolver_query and bw_resolver_find_by_type: POST /finding, for whom
  * its credentials name. The body is a statement, or "type TYPE [PATH]". Answers with the paths of all pages
- * of ?limit=N items, a line each, with the property ?show=NAME behind; or "error POSITION REASON". */
+ * of ?limit=N items, a line each, with the property ?show=NAME behind; or "error POSITION REASON". And
+ * "set PATH NAME TEXT" commits a property, "is PATH TYPE" says yes or no. */
 #include <boardwalk/boardwalk.h>
 #include <boardwalk/form.h>
 #include <stdio.h>
@@ -73,6 +74,40 @@ static int tell(struct bw_req *req, const struct bw_hit *hit, struct bw_str show
 	                     show.p != NULL ? " " : "", show.p != NULL ? value.p : "");
 }
 
+/* Cuts the next word off. */
+static struct bw_str word(char **text)
+{
+	char *start = *text, *blank = strchr(start, ' ');
+
+	*text = blank != NULL ? blank + 1 : start + strlen(start);
+	if (blank != NULL)
+		*blank = '\0';
+	return bw_str(start);
+}
+
+static int set(struct bw_req *req, struct bw_resolver *r, char *words)
+{
+	struct bw_str   path = word(&words), name = word(&words);
+	struct bw_value value = BW_V_STRING(bw_str(words));
+	int             err = bw_resolver_set(r, path, name.p, &value);
+
+	if (err == BW_OK)
+		err = bw_resolver_commit(r);
+	return err == BW_OK ? bw_res_status(req, 204) : err;
+}
+
+static int is(struct bw_req *req, struct bw_resolver *r, char *words)
+{
+	struct bw_resource *res;
+	struct bw_str       path = word(&words);
+	bool                is_it = false;
+	int                 err = bw_resolver_get(r, path, &res);
+
+	if (err == BW_OK)
+		err = bw_resource_is_type(res, bw_str(words), &is_it);
+	return err == BW_OK ? bw_res_puts(req, is_it ? "yes\n" : "no\n") : err;
+}
+
 static int post(void *self, struct bw_req *req)
 {
 	struct question       q;
@@ -84,6 +119,10 @@ static int post(void *self, struct bw_req *req)
 	(void)self;
 	if ((err = read_question(req, &q)) != BW_OK || (err = bw_req_resolver(req, &r)) != BW_OK)
 		return err;
+	if (strncmp(q.text.p, "set ", 4) == 0)
+		return set(req, r, (char *)q.text.p + 4);
+	if (strncmp(q.text.p, "is ", 3) == 0)
+		return is(req, r, (char *)q.text.p + 3);
 	do {
 		err = ask(r, &q, cursor, &hits);
 		if (err == BW_ESYNTAX && hits != NULL)
