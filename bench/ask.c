@@ -260,16 +260,16 @@ static void read_lines(void)
 
 int main(int argc, char **argv)
 {
-	struct handle_key keys[2];
-	char              err[256];
-	size_t            depth;
+	struct handle_keys keys;
+	char               err[256];
+	size_t             depth;
 
 	log_init("bench", LOG_LEVEL_WARNING);
 	if (argc < 6 || (depth = (size_t)atoi(argv[4])) < 1 || depth > MAX_DEPTH)
 		fatalx("usage: ask SOCKET KEY_FILE USER DEPTH CLOCKED [PID...] <LIST");
-	if (sodium_init() < 0 || handle_keys_load(argv[2], keys, err, sizeof(err)) < 1)
+	if (sodium_init() < 0 || handle_keys_load(argv[2], &keys, err, sizeof(err)) != 0)
 		fatalx("%s: no key", argv[2]);
-	key = keys[0];
+	key = keys.keys[0];
 	user = strtoull(argv[3], NULL, 10);
 	clocked = strtoull(argv[5], NULL, 10);
 	pids = argv + 6;
