@@ -73,6 +73,12 @@ const struct conf_key gateway_keys[] = {
 	KEY("anonymous", CONF_BOOL, anonymous, "false", 0, 0,
 	    "paths without a rule are open to the guest"),
 	KEY("realm", CONF_STRING, realm, "Boardwalk", 0, 0, "realm of the Basic challenge"),
+	KEY("auth_http", CONF_STRING, auth_http, "preemptive", 0, 0,
+	    "as auth.http: HTTP Basic is preemptive (read, but browsers are not asked for it), "
+	    "enabled or disabled; without anonymous it is enabled"),
+	KEY("form_onexpire_login", CONF_BOOL, form_onexpire_login, "false", 0, 0,
+	    "as form.onexpire.login: a session that is over leads to the login page, on open paths "
+	    "too"),
 	KEY("requirements", CONF_STRINGS, requirements, NULL, 0, 0,
 	    "as sling.auth.requirements: +/path needs credentials, -/path does not"),
 	KEY("referrer_check", CONF_BOOL, referrer_check, "true", 0, 0,

@@ -295,6 +295,7 @@ const struct bw_host *bundles_host(void)
 		.access = &resolver_access,
 		.versioning = &resolver_versioning,
 		.req_csrf_token = security_csrf_token,
+		.authentication = &security_authentication,
 	};
 
 	return &host;

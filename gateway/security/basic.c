@@ -18,6 +18,9 @@
 
 static char *challenge; /* the value of WWW-Authenticate */
 
+/* auth.http: ENABLED challenges everybody, PREEMPTIVE only clients that are no browsers. */
+static enum { PREEMPTIVE, ENABLED, DISABLED } mode;
+
 /* ---- base64 (RFC 4648 section 4) ---- */
 
 /* -1: no character of the alphabet. */
@@ -103,7 +106,7 @@ static size_t decode_utf8(const uint8_t *p, size_t n, uint32_t *ret_point)
 }
 
 /* UTF-8 without control characters (C0, DEL, C1). */
-static bool is_text(struct bw_str s)
+bool basic_is_text(struct bw_str s)
 {
 	const uint8_t *p = (const uint8_t *)s.p;
 
@@ -121,7 +124,7 @@ static bool is_text(struct bw_str s)
 /* ---- the header ---- */
 
 /* The one Authorization header; *ret_n counts them. */
-static struct bw_str authorization(const struct bw_req *req, size_t *ret_n)
+struct bw_str basic_authorization(const struct bw_req *req, size_t *ret_n)
 {
 	static const struct bw_str name = BW_STR("authorization");
 	struct bw_str              value = BW_ABSENT;
@@ -136,11 +139,8 @@ static struct bw_str authorization(const struct bw_req *req, size_t *ret_n)
 	return value;
 }
 
-/* What follows "Basic" and its blanks; absent if this is another scheme. */
-static struct bw_str token_of(struct bw_str value)
+struct bw_str basic_token(struct bw_str value, struct bw_str scheme)
 {
-	static const struct bw_str scheme = BW_STR("basic");
-
 	if (value.n <= scheme.n || strncasecmp(value.p, scheme.p, scheme.n) != 0 ||
 	    value.p[scheme.n] != ' ')
 		return BW_ABSENT;
@@ -158,15 +158,19 @@ static bool split(struct auth_credentials *c, size_t n)
 	c->user = (struct bw_str){ c->octets, colon != NULL ? (size_t)(colon - c->octets) : n };
 	c->password = colon != NULL ? (struct bw_str){ colon + 1, n - c->user.n - 1 } : BW_STR("");
 	return c->user.n > 0 && c->user.n <= AUTH_MAX_USER && c->password.n <= AUTH_MAX_PASSWORD &&
-	       is_text(c->user) && is_text(c->password);
+	       basic_is_text(c->user) && basic_is_text(c->password);
 }
 
-static enum auth_verdict extract(struct bw_req *req, struct auth_credentials *ret)
+static enum auth_verdict extract(const struct auth_handler *h, struct bw_req *req,
+                                 struct auth_credentials *ret)
 {
 	size_t        n_headers, n;
-	struct bw_str token = token_of(authorization(req, &n_headers));
+	struct bw_str token = basic_token(basic_authorization(req, &n_headers), BW_STR("basic"));
 	char          ignored[2];
 
+	(void)h;
+	if (mode == DISABLED)
+		return AUTH_NOT_MINE;
 	if (n_headers > 1) {
 		log_info(req->id, "login refused: %zu Authorization headers", n_headers);
 		return AUTH_FAILED;
@@ -182,6 +186,7 @@ static enum auth_verdict extract(struct bw_req *req, struct auth_credentials *re
 		log_info(req->id, "login refused: malformed Basic credentials");
 		return AUTH_FAILED;
 	}
+	ret->kind = AUTH_PASSWORD;
 	return AUTH_CREDENTIALS;
 }
 
@@ -194,10 +199,37 @@ void basic_challenge(struct bw_req *req)
 	response_header(req, "cache-control", BW_STR("no-store"), true);
 }
 
+bool basic_is_on(void)
+{
+	return mode != DISABLED;
+}
+
+bool basic_is_for_browsers(void)
+{
+	return mode == ENABLED;
+}
+
+/* Without the guest somebody has to be able to log in: the header is read then. */
+static void set_mode(const struct gateway_settings *settings)
+{
+	const char *text = settings->auth_http != NULL ? settings->auth_http : "preemptive";
+
+	if (!settings->anonymous || strcmp(text, "enabled") == 0)
+		mode = ENABLED;
+	else if (strcmp(text, "preemptive") == 0)
+		mode = PREEMPTIVE;
+	else if (strcmp(text, "disabled") == 0)
+		mode = DISABLED;
+	else
+		fatalx("gateway.auth_http: \"%s\" is none of preemptive, enabled, disabled", text);
+}
+
 void basic_init(const struct gateway_settings *settings)
 {
 	const char *realm = settings->realm != NULL ? settings->realm : "";
 	char       *quoted = xmalloc(2 * strlen(realm) + 1), *to = quoted;
+
+	set_mode(settings);
 
 	for (const char *from = realm; *from != '\0'; from++) {
 		if ((unsigned char)*from < ' ' || *from == 0x7f)
@@ -217,8 +249,27 @@ void basic_done(void)
 	challenge = NULL;
 }
 
+/* Refused credentials get 401, on an open path too. */
+static void refuse(const struct auth_handler *h, struct bw_req *req, const struct auth_failure *why)
+{
+	(void)h;
+	(void)why;
+	basic_challenge(req);
+}
+
+/* A client that has sent the header is asked anew, which makes a browser forget it. */
+static void drop(const struct auth_handler *h, struct bw_req *req)
+{
+	size_t n;
+
+	(void)h;
+	if (mode == ENABLED && basic_token(basic_authorization(req, &n), BW_STR("basic")).p != NULL)
+		basic_challenge(req);
+}
+
 const struct auth_handler basic_handler = {
 	.type = "BASIC",
 	.extract = extract,
-	.refuse = basic_challenge,
+	.drop = drop,
+	.refuse = refuse,
 };

@@ -1,13 +1,14 @@
-/* challenge.c - the dialogue with a client that has to say who it is: 401, or 403 where nobody could
- * answer a challenge.
+/* challenge.c - the dialogue with a client that has to say who it is.
  *
  *    j_validate=true              403, the answer to its question
  *    a browser, by script         403: a script is not given a password box
  *    a browser, Referer = itself  403: it was here before and is going round
- *    everybody else               401 with a Basic challenge
+ *    a browser                    the dialogue of the first handler that has one (the login page), else 401
+ *                                 with a Basic challenge, where browsers get that, else 403
+ *    everybody else               401 with a Basic challenge, 403 if Basic is disabled
  *
- * Owns: nothing. Runs in: a request's fiber; never waits. Fails with: nothing.
- * Tests: tests/conformance/security/login.rows. */
+ * Owns: nothing. Runs in: a request's fiber; waits for handlers of bundles. Fails with: nothing.
+ * Tests: tests/conformance/security/login.rows, tests/conformance/login. */
 #include <string.h>
 #include <strings.h>
 #include "request.h"
@@ -76,12 +77,17 @@ bool challenge_query_param(const struct bw_req *req, const char *name, char *val
 	return false;
 }
 
-bool challenge_is_validation(const struct bw_req *req)
+bool challenge_is_validation(struct bw_req *req)
 {
-	char value[8];
+	struct bw_str value = BW_ABSENT;
+	char          text[8];
 
-	return challenge_query_param(req, "j_validate", value, sizeof(value)) &&
-	       strcasecmp(value, "true") == 0;
+	/* Most requests have no such parameter: nothing is copied for them. */
+	if (challenge_query_param(req, "j_validate", text, sizeof(text)))
+		return strcasecmp(text, "true") == 0;
+	if (form_is_login(req))
+		value = form_param(req, "j_validate");
+	return value.n == 4 && strncasecmp(value.p, "true", 4) == 0;
 }
 
 /* ---- who asks ---- */
@@ -141,12 +147,64 @@ void challenge_forbid(struct bw_req *req, const char *reason, const char *code)
 	response_write(req, reason, strlen(reason));
 }
 
-int security_challenge(struct bw_req *req, const char *reason)
+/* A handler's type may be asked for by name. */
+static bool is_wanted(struct bw_req *req, const struct auth_handler *h)
 {
-	if (challenge_is_validation(req) ||
-	    (challenge_is_browser(req) && (is_by_script(req) || is_loop(req))))
-		challenge_forbid(req, reason, "unknown");
-	else
+	struct bw_str wanted = form_param(req, "sling:authRequestLogin");
+
+	return (!h->is_for_browsers || challenge_is_browser(req)) &&
+	       (wanted.n == 0 || bw_str_eq(wanted, bw_str(h->type)));
+}
+
+/* The path that the client wants to get to: whose handlers are asked. */
+static struct bw_str target_path(struct bw_req *req)
+{
+	struct bw_str target = form_param(req, "resource");
+	size_t        n = 0;
+
+	if (target.n == 0 || target.p[0] != '/')
+		return req->path;
+	while (n < target.n && strchr("?#;", target.p[n]) == NULL)
+		n++;
+	return (struct bw_str){ target.p, n };
+}
+
+bool challenge_by_handlers(struct bw_req *req, const struct auth_failure *why)
+{
+	struct auth_handlers      *all = handlers_hold();
+	struct bw_str              path = target_path(req);
+	const struct auth_handler *h;
+	size_t                     at = 0;
+	bool                       done = false;
+
+	while (!done && (h = handlers_next(all, req, path, &at)) != NULL)
+		done = h->request != NULL && is_wanted(req, h) && h->request(h, req, why);
+	handlers_release(all);
+	return done;
+}
+
+static void challenge_browser(struct bw_req *req, const struct auth_failure *why)
+{
+	bool is_loop_of_ours = is_loop(req) && strcmp(why->code, "expired_token") != 0;
+
+	if (is_by_script(req) || is_loop_of_ours)
+		challenge_forbid(req, why->reason, why->code);
+	else if (challenge_by_handlers(req, why))
+		; /* answered */
+	else if (basic_is_for_browsers())
 		basic_challenge(req);
-	return BW_DECLINED;
+	else
+		challenge_forbid(req, why->reason, why->code);
+}
+
+void challenge_start(struct bw_req *req, const struct auth_failure *why)
+{
+	if (challenge_is_validation(req))
+		challenge_forbid(req, why->reason, why->code);
+	else if (challenge_is_browser(req))
+		challenge_browser(req, why);
+	else if (basic_is_on())
+		basic_challenge(req);
+	else
+		challenge_forbid(req, why->reason, why->code);
 }

@@ -73,7 +73,7 @@ static int log_in_again(struct bw_resolver *r)
 
 	terms_read(r->req, &terms);
 	if (security_extract(r->req, &c) == AUTH_CREDENTIALS)
-		err = ask_authenticate_basic(r->req, c.user, c.password, &terms.ask, r);
+		err = security_ask(r->req, &c, &terms.ask, r);
 	explicit_bzero(&c, sizeof(c));
 	return err;
 }

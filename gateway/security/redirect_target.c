@@ -6,6 +6,7 @@
 #include "forms/params.h"
 #include "peers/resolver.h"
 #include "request.h"
+#include "security/handler.h"
 #include "security/redirect.h"
 #include "whiteboard/attr.h"
 
@@ -22,6 +23,9 @@ static struct bw_str parameter(struct bw_req *req, const char *name)
 {
 	struct bw_str value;
 
+	/* A login's password is left in no other memory than its own. */
+	if (form_is_login(req))
+		return form_param(req, name);
 	return params_get(req, name, &value) == BW_OK ? value : BW_ABSENT;
 }
 

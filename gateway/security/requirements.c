@@ -26,7 +26,6 @@
 #include <base/log.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <strings.h>
 #include "request.h"
 #include "security/handler.h"
 #include "security/rule.h"
@@ -69,37 +68,6 @@ static struct source   *services;
 static struct registry *registry;
 static bool             anonymous, is_stale;
 
-/* ---- sites ---- */
-
-static int compare_text(struct bw_str a, struct bw_str b)
-{
-	if (a.n != b.n)
-		return a.n > b.n ? -1 : 1;
-	return a.n > 0 ? strncasecmp(a.p, b.p, a.n) : 0;
-}
-
-/* A scheme and a host first, then a host, then none: as it happens, the longer text first. */
-static int compare_sites(const struct origin *a, const struct origin *b)
-{
-	int diff = (b->scheme.p != NULL) - (a->scheme.p != NULL);
-
-	if (diff == 0)
-		diff = (b->host.p != NULL) - (a->host.p != NULL);
-	if (diff == 0)
-		diff = compare_text(a->host, b->host);
-	if (diff == 0)
-		diff = compare_text(a->scheme, b->scheme);
-	return diff != 0 ? diff : (a->port > b->port) - (a->port < b->port);
-}
-
-/* Is whatever is at b at a as well? */
-static bool site_has(const struct origin *a, const struct origin *b)
-{
-	return a->host.p == NULL ||
-	       (b->host.p != NULL && compare_text(a->host, b->host) == 0 && a->port == b->port &&
-	        (a->scheme.p == NULL || compare_text(a->scheme, b->scheme) == 0));
-}
-
 /* ---- the operator's rules ---- */
 
 static void add_rule(struct source *s, const struct rule *rule)
@@ -110,7 +78,7 @@ static void add_rule(struct source *s, const struct rule *rule)
 
 static bool is_same_place(const struct rule *a, const struct rule *b)
 {
-	return bw_str_eq(a->path, b->path) && compare_sites(&a->site, &b->site) == 0;
+	return bw_str_eq(a->path, b->path) && rule_compare_sites(&a->site, &b->site) == 0;
 }
 
 static struct rule *find_rule(const struct source *s, const struct rule *rule)
@@ -135,8 +103,8 @@ static void source_done(struct source *s)
 static bool is_beaten(const struct rule *wide, const struct rule *narrow)
 {
 	return wide->needed != narrow->needed && wide->path.n > narrow->path.n &&
-	       compare_sites(&wide->site, &narrow->site) != 0 &&
-	       site_has(&wide->site, &narrow->site) && rule_covers(narrow, wide->path);
+	       rule_compare_sites(&wide->site, &narrow->site) != 0 &&
+	       rule_site_has(&wide->site, &narrow->site) && rule_covers(narrow, wide->path);
 }
 
 static const char *problem_of(const struct source *s, const struct rule *rule)
@@ -277,7 +245,7 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *se
 static int compare_rules(const void *left, const void *right)
 {
 	const struct rule *a = left, *b = right;
-	int                diff = compare_sites(&a->site, &b->site);
+	int                diff = rule_compare_sites(&a->site, &b->site);
 
 	if (diff != 0)
 		return diff;
@@ -308,7 +276,7 @@ static void make_groups(void)
 		const struct rule *rule = &table.rules[i];
 		struct site       *site = &table.sites[table.n_sites > 0 ? table.n_sites - 1 : 0];
 
-		if (site->of == NULL || compare_sites(site->of, &rule->site) != 0) {
+		if (site->of == NULL || rule_compare_sites(site->of, &rule->site) != 0) {
 			site = &table.sites[table.n_sites++];
 			*site = (struct site){ &rule->site, table.n_groups, 0 };
 		}
@@ -384,15 +352,6 @@ static const struct rule *find_in_site(const struct site *site, struct bw_str pa
 	return NULL;
 }
 
-/* The site of the request; false: its Host is none that a rule could name. */
-static bool own_site(const struct bw_req *req, struct origin *ret)
-{
-	if (!origin_of(req->scheme, req->host, ret))
-		return false;
-	ret->port = rule_port(ret->port);
-	return true;
-}
-
 bool security_is_required(const struct bw_req *req, struct bw_str path)
 {
 	const struct rule *decides = NULL;
@@ -403,12 +362,12 @@ bool security_is_required(const struct bw_req *req, struct bw_str path)
 		make_table();
 	/* Without rules for a host there is one site, which has them all. */
 	if (table.n_sites > 1)
-		has_site = own_site(req, &own);
+		has_site = rule_site_of(req->scheme, req->host, &own);
 	for (size_t i = 0; i < table.n_sites; i++) {
 		const struct site *site = &table.sites[i];
 		const struct rule *rule;
 
-		if (site->of->host.p != NULL && (!has_site || !site_has(site->of, &own)))
+		if (site->of->host.p != NULL && (!has_site || !rule_site_has(site->of, &own)))
 			continue;
 		rule = find_in_site(site, path);
 		if (rule == NULL)

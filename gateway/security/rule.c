@@ -10,6 +10,7 @@
 #include <base/fatal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static struct bw_str from(struct bw_str s, size_t n)
 {
@@ -87,8 +88,21 @@ static const char *parse(struct bw_str text, struct rule *ret)
 	while (text.n > 0 && text.p[text.n - 1] == '/')
 		text.n--;
 	ret->path = text;
-	return text.n == 0 && ret->site.host.p == NULL ? "the rule for / is gateway.anonymous"
-	                                               : NULL;
+	return NULL;
+}
+
+/* In a copy, which ret owns. */
+static const char *parse_owned(struct bw_str text, struct rule *ret)
+{
+	const char *problem;
+
+	if (text.n == 0)
+		return "has no path";
+	ret->text = xstrndup(text.p, text.n);
+	problem = parse((struct bw_str){ ret->text, text.n }, ret);
+	if (problem != NULL)
+		rule_done(ret);
+	return problem;
 }
 
 const char *rule_parse(struct bw_str text, struct rule *ret)
@@ -103,13 +117,18 @@ const char *rule_parse(struct bw_str text, struct rule *ret)
 		ret->needed = text.p[0] == '+';
 		text = from(text, 1);
 	}
-	if (text.n == 0)
-		return "has no path";
-	ret->text = xstrndup(text.p, text.n);
-	problem = parse((struct bw_str){ ret->text, text.n }, ret);
-	if (problem != NULL)
+	problem = parse_owned(text, ret);
+	if (problem == NULL && ret->path.n == 0 && ret->site.host.p == NULL) {
 		rule_done(ret);
+		problem = "the rule for / is gateway.anonymous";
+	}
 	return problem;
+}
+
+const char *rule_parse_place(struct bw_str text, struct rule *ret)
+{
+	*ret = (struct rule){ .text = NULL };
+	return parse_owned(trim(text), ret);
 }
 
 void rule_done(struct rule *rule)
@@ -129,4 +148,42 @@ bool rule_covers(const struct rule *rule, struct bw_str path)
 
 	return n <= path.n && (n == 0 || memcmp(rule->path.p, path.p, n) == 0) &&
 	       (n == path.n || path.p[n] == '/' || path.p[n] == '.');
+}
+
+/* ---- sites ---- */
+
+static int compare_text(struct bw_str a, struct bw_str b)
+{
+	if (a.n != b.n)
+		return a.n > b.n ? -1 : 1;
+	return a.n > 0 ? strncasecmp(a.p, b.p, a.n) : 0;
+}
+
+/* Of one kind the longer text first, as it happens. */
+int rule_compare_sites(const struct origin *a, const struct origin *b)
+{
+	int diff = (b->scheme.p != NULL) - (a->scheme.p != NULL);
+
+	if (diff == 0)
+		diff = (b->host.p != NULL) - (a->host.p != NULL);
+	if (diff == 0)
+		diff = compare_text(a->host, b->host);
+	if (diff == 0)
+		diff = compare_text(a->scheme, b->scheme);
+	return diff != 0 ? diff : (a->port > b->port) - (a->port < b->port);
+}
+
+bool rule_site_has(const struct origin *a, const struct origin *b)
+{
+	return a->host.p == NULL ||
+	       (b->host.p != NULL && compare_text(a->host, b->host) == 0 && a->port == b->port &&
+	        (a->scheme.p == NULL || compare_text(a->scheme, b->scheme) == 0));
+}
+
+bool rule_site_of(struct bw_str scheme, struct bw_str host, struct origin *ret)
+{
+	if (!origin_of(scheme, host, ret))
+		return false;
+	ret->port = rule_port(ret->port);
+	return true;
 }

@@ -14,8 +14,10 @@ int security_authenticate(struct bw_req *req);
 /* Are credentials needed for this canonical path? Asked with the URL path first,
  * with the resource's own path by the engine later; the stricter verdict holds. */
 bool security_is_required(const struct bw_req *req, struct bw_str path);
-/* The dialogue: 401 with a challenge, or 403. Always BW_DECLINED. */
+/* The dialogue: a login page, 401 with a challenge, or 403. Always BW_DECLINED. (waits) */
 int security_challenge(struct bw_req *req, const char *reason);
+/* What the host table's entries do. */
+extern const struct bw_authentication security_authentication;
 
 /* Whether the request may be served as far as its origin goes: false for one that another site has a
  * browser send, which is answered with 403 then. Before anything else looks at it; (waits) for the parts

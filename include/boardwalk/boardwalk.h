@@ -8,6 +8,7 @@
  * BW_ETIME when the request's time is up. */
 #pragma once
 #include <boardwalk/async.h>
+#include <boardwalk/auth.h>
 #include <boardwalk/bundle.h>
 #include <boardwalk/dispatcher.h>
 #include <boardwalk/acl.h>

@@ -23,6 +23,7 @@ struct bw_searching;    /* query.h */
 struct bw_blobs;        /* blob.h */
 struct bw_access;       /* acl.h */
 struct bw_versioning;   /* version.h */
+struct bw_authentication; /* auth.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -193,6 +194,8 @@ struct bw_host {
 	const struct bw_versioning *versioning; /* version.h */
 
 	int (*req_csrf_token)(struct bw_req *req, struct bw_str *ret_token); /* form.h */
+
+	const struct bw_authentication *authentication; /* auth.h */
 };
 
 struct bw_bundle_descriptor {

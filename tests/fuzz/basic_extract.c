@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bw_req           req = { .headers = &header, .n_headers = 1 };
 	struct auth_credentials c;
 
-	if (basic_handler.extract(&req, &c) == AUTH_CREDENTIALS)
+	if (basic_handler.extract(&basic_handler, &req, &c) == AUTH_CREDENTIALS)
 		check(value, &c);
 	return 0;
 }

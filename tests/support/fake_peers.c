@@ -2,6 +2,7 @@
  * each but offload_run says that it is not there. */
 #include <gateway/edit/blob.h>
 #include <boardwalk/acl.h>
+#include <boardwalk/auth.h>
 #include <gateway/edit/edit.h>
 #include <gateway/edit/version.h>
 #include <gateway/offload.h>
@@ -16,6 +17,9 @@ const struct bw_searching  resolver_searching = { .size = sizeof(resolver_search
 const struct bw_blobs      resolver_blobs = { .size = sizeof(resolver_blobs) };
 const struct bw_access     resolver_access = { .size = sizeof(resolver_access) };
 const struct bw_versioning resolver_versioning = { .size = sizeof(resolver_versioning) };
+
+const struct bw_authentication security_authentication = { .size = sizeof(
+								   security_authentication) };
 
 int security_csrf_token(struct bw_req *req, struct bw_str *ret_token)
 {

@@ -5,6 +5,7 @@
  * is not understood, or if there was none. */
 #include <base/fatal.h>
 #include <base/log.h>
+#include <boardwalk/auth.h>
 #include <gateway/security/security.h>
 #include <gateway/whiteboard/registry.h>
 #include <gateway/whiteboard/whiteboard.h>
@@ -129,19 +130,60 @@ static void run_needs(char *f[MAX_FIELDS], bool with_services)
 
 /* ---- logins ---- */
 
+/* A login page, as a bundle would register it. */
+static void register_page(struct registry *r)
+{
+	static int                     type; /* any object will do */
+	const char *const              interfaces[] = { "test.page", NULL };
+	const struct bw_service_object object = { .type = &type };
+	const struct bw_prop           props[] = {
+			  { BW_AUTH_LOGIN_FORM, BW_PROP_STRING, { .string = "/system/sling/form/login" } },
+			  { BW_AUTH_REQUIREMENTS, BW_PROP_STRING, { .string = "-/system/sling/form/login" } },
+	};
+
+	if (registry_register(r, NULL, interfaces, &object, props, 2, NULL) != BW_OK)
+		fatalx("the login page cannot be registered");
+}
+
+static bool has_page = true;
+
 static void start(void)
 {
 	static char *rules[] = { (char *)"+/board" };
 
-	fake_settings.anonymous = true;
 	fake_settings.requirements = (struct conf_list){ rules, 1 };
 	fake_forget();
 	fake_content("/board", "t/one", NULL);
 	fake_content("/pub", "t/one", NULL);
 	fake_account("ada", "pw:1", false);
 	fake_account("dis", "x", true);
-	fake_start();
+	if (has_page)
+		register_page(fake_start());
+	else
+		fake_start();
 	fake_servlet("all", "resourceTypes=sling/servlet/default methods=*");
+}
+
+/* set | name | value: auth_http, anonymous and onexpire as in the settings; page: is there a login page? */
+static void run_set(const char *name, const char *value)
+{
+	static char text[16];
+	bool        is_on = strcmp(value, "on") == 0;
+
+	fake_stop();
+	if (strcmp(name, "auth_http") == 0) {
+		snprintf(text, sizeof(text), "%s", value);
+		fake_settings.auth_http = text;
+	} else if (strcmp(name, "anonymous") == 0) {
+		fake_settings.anonymous = is_on;
+	} else if (strcmp(name, "onexpire") == 0) {
+		fake_settings.form_onexpire_login = is_on;
+	} else if (strcmp(name, "page") == 0) {
+		has_page = is_on;
+	} else {
+		fatalx("there is no setting %s", name);
+	}
+	start();
 }
 
 static void set_auth(const char *name)
@@ -183,8 +225,9 @@ static void encode_basic(const char *text, char *out, size_t size)
 	out[at] = '\0';
 }
 
-/* name=value pairs as fake_request takes them. */
-static void parse_headers(char *text, const char **headers, char *basic, size_t basic_size)
+/* name=value pairs as fake_request takes them. *ret_body: that of body=, a form. */
+static void parse_headers(char *text, const char **headers, char *basic, size_t basic_size,
+                          const char **ret_body)
 {
 	char  *items[MAX_ITEMS];
 	size_t n = strcmp(text, "-") != 0 ? split(text, "; ", items, MAX_ITEMS / 2) : 0, at = 0;
@@ -197,6 +240,10 @@ static void parse_headers(char *text, const char **headers, char *basic, size_t 
 			encode_basic(equals + 1, basic, basic_size);
 			headers[at++] = "authorization";
 			headers[at++] = basic;
+		} else if (strcmp(items[i], "body") == 0) {
+			headers[at++] = "content-type";
+			headers[at++] = "application/x-www-form-urlencoded";
+			*ret_body = equals + 1;
 		} else {
 			headers[at++] = items[i];
 			headers[at++] = equals + 1;
@@ -232,27 +279,31 @@ static const char *check_headers(const struct bw_req *req, char *text)
 	return NULL;
 }
 
-/* A servlet runs exactly for who is let in, and a user has the type BASIC. */
+/* A servlet runs exactly for who is let in, and a user has a type. */
 static bool is_consistent(const struct bw_req *req)
 {
 	bool validated = req->status == 200 && req->resolver == NULL;
 
 	if ((req->status == 200) != (fake_called[0] != '\0') && !validated)
 		return false;
-	return req->remote_user.p != NULL ? bw_str_eq(req->auth_type, BW_STR("BASIC"))
-	                                  : req->auth_type.p == NULL;
+	return (req->remote_user.p != NULL) == (req->auth_type.p != NULL);
 }
 
 /* login | id | METHOD target | headers | status | user | answer's headers */
 static void run_login(char *f[MAX_FIELDS])
 {
 	const char    *headers[MAX_ITEMS + 1], *wrong, *user;
+	const char    *body = NULL;
 	char           basic[256], detail[256], *target = strchr(f[2], ' ');
 	struct bw_req *req;
 
 	*target++ = '\0';
-	parse_headers(f[3], headers, basic, sizeof(basic));
+	parse_headers(f[3], headers, basic, sizeof(basic), &body);
 	req = fake_request(f[2], target, headers);
+	if (body != NULL) {
+		req->body_in = (const uint8_t *)body;
+		req->body_length = strlen(body);
+	}
 	whiteboard_serve(req);
 	wrong = check_headers(req, f[6]);
 	user = req->remote_user.p != NULL ? req->remote_user.p : "-";
@@ -282,6 +333,8 @@ static void run_line(const char *file, unsigned number, char *line)
 		run_needs(f, true);
 	else if (n == 2 && strcmp(f[0], "auth") == 0)
 		set_auth(f[1]);
+	else if (n == 3 && strcmp(f[0], "set") == 0)
+		run_set(f[1], f[2]);
 	else if (n == 7 && strcmp(f[0], "login") == 0)
 		run_login(f);
 	else
@@ -310,6 +363,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (strstr(argv[i], "requirements") != NULL)
 			run_file(argv[i]);
+	fake_settings.anonymous = true;
 	start();
 	for (int i = 1; i < argc; i++)
 		if (strstr(argv[i], "requirements") == NULL)

@@ -85,15 +85,15 @@ Test(basic, takes_utf8_without_controls)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_assert(eq(int, is_text(bw_str(cases[i].text)), cases[i].good), "case %zu", i);
-	cr_assert(is_text((struct bw_str){ "a\0b", 3 }) == false);
+		cr_assert(eq(int, basic_is_text(bw_str(cases[i].text)), cases[i].good), "case %zu", i);
+	cr_assert(basic_is_text((struct bw_str){ "a\0b", 3 }) == false);
 }
 
 static enum auth_verdict try(const char *value, struct auth_credentials *c)
 {
 	const char       *headers[] = { value ? "authorization" : NULL, value, NULL };
 	struct bw_req    *req = fake_request("GET", "/x", headers);
-	enum auth_verdict verdict = extract(req, c);
+	enum auth_verdict verdict = extract(&basic_handler, req, c);
 
 	fake_request_free(req);
 	return verdict;

@@ -181,9 +181,20 @@ void fake_account(const char *user, const char *password, bool disabled)
 	accounts[n_accounts++] = (struct account){ user, password, disabled };
 }
 
+/* NULL: there is no such account, or it is disabled. */
+static const struct account *account_of(struct bw_str user)
+{
+	for (size_t i = 0; i < n_accounts; i++)
+		if (bw_str_eq(bw_str(accounts[i].user), user) && !accounts[i].disabled)
+			return &accounts[i];
+	return NULL;
+}
+
 int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str password,
                            struct ask_login *login, struct bw_resolver *r)
 {
+	const struct account *a = account_of(user);
+
 	fake.asked_auth++;
 	fake.sudo = login ? login->sudo : BW_ABSENT;
 	fake.address = login && login->address.p ? request_dup(req, login->address) : BW_ABSENT;
@@ -191,18 +202,58 @@ int ask_authenticate_basic(struct bw_req *req, struct bw_str user, struct bw_str
 		login->retry_after_s = 7;
 	if (fake.auth != BW_OK)
 		return fake.auth;
-	for (size_t i = 0; i < n_accounts; i++) {
-		if (!bw_str_eq(bw_str(accounts[i].user), user) || accounts[i].disabled ||
-		    !bw_str_eq(bw_str(accounts[i].password), password))
-			continue;
-		r->user = request_dup(req, user);
-		if (login && login->sudo.p && !bw_str_eq(login->sudo, user)) {
-			login->impersonator = r->user;
-			r->user = login->sudo;
-		}
-		return BW_OK;
+	if (a == NULL || !bw_str_eq(bw_str(a->password), password))
+		return BW_ELOGIN;
+	r->user = request_dup(req, user);
+	if (login && login->sudo.p && !bw_str_eq(login->sudo, user)) {
+		login->impersonator = r->user;
+		r->user = login->sudo;
 	}
-	return BW_ELOGIN;
+	if (login != NULL && login->want_session)
+		login->token = bw_str(arena_printf(&req->arena, "session-%s", a->user));
+	return BW_OK;
+}
+
+/* prefix-USER is a token of USER. */
+static int with_token(struct bw_req *req, struct bw_str token, const char *prefix,
+                      struct bw_resolver *r)
+{
+	size_t n = strlen(prefix);
+
+	fake.asked_auth++;
+	if (fake.auth != BW_OK)
+		return fake.auth;
+	if (token.n <= n || memcmp(token.p, prefix, n) != 0 ||
+	    account_of((struct bw_str){ token.p + n, token.n - n }) == NULL)
+		return BW_ELOGIN;
+	r->user = request_dup(req, (struct bw_str){ token.p + n, token.n - n });
+	return BW_OK;
+}
+
+int ask_authenticate_token(struct bw_req *req, struct bw_str token, struct ask_login *login,
+                           struct bw_resolver *r)
+{
+	int err = with_token(req, token, "aging-", r);
+
+	if (err != BW_OK)
+		return with_token(req, token, "session-", r);
+	login->token = bw_str(arena_printf(&req->arena, "session-%s", r->user.p));
+	return BW_OK;
+}
+
+int ask_authenticate_bearer(struct bw_req *req, struct bw_str token, struct ask_login *login,
+                            struct bw_resolver *r)
+{
+	(void)login;
+	return with_token(req, token, "bearer-", r);
+}
+
+int ask_session_end(struct bw_req *req, struct bw_str token, bool *ret_was_live)
+{
+	(void)req;
+	if (ret_was_live != NULL)
+		*ret_was_live = token.n > 0;
+	return fake.auth;
 }
 
 int ask_handle(struct bw_resolver *r)
