@@ -252,8 +252,8 @@ int security_challenge(struct bw_req *req, const char *reason)
 
 static int start_login(struct bw_req *req)
 {
-	if (!challenge_by_handlers(req, &needed))
-		challenge_start(req, &needed);
+	if (challenge_is_browser(req) || !challenge_by_handlers(req, &needed))
+		challenge_start(req, &needed); /* 403 to scripts of browsers */
 	return BW_DECLINED;
 }
 
