@@ -12,6 +12,7 @@
 
 #include <base/fatal.h>
 #include <base/buf.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
