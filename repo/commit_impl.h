@@ -37,7 +37,8 @@ enum commit_relax {
 struct commit_conn {
 	struct commits *owner;
 	struct pg      *pg;
-	struct commit  *commit; /* NULL: free */
+	struct commit  *commit;       /* NULL: free, unless */
+	bool            is_analyzing; /* it makes statistics */
 };
 
 struct commit {
@@ -78,9 +79,10 @@ struct commits {
 	struct journal     *journal;
 	struct commit_conn  conns[COMMIT_MAX_CONNS];
 	unsigned            n_conns, n_waiting, n_queued;
-	size_t              n_octets; /* of the lists of all that wait or are being written */
-	struct commit_list  queue, pausing;
-	bool                is_ending;
+	unsigned n_unlooked; /* commits since somebody has looked for tables that have grown */
+	size_t   n_octets;   /* of the lists of all that wait or are being written */
+	struct commit_list queue, pausing;
+	bool               is_ending;
 };
 
 /* ---- commit.c ---- */

@@ -2,11 +2,14 @@
  *
  * A connection has one transaction at a time. While the server syncs one commit to disk it can work on
  * the next, and it syncs those of several connections at once; hence there are more connections, made
- * as they are needed.
+ * as they are needed. Now and then one of them is used to make statistics.
  * Owns: the connections; the queue, whose commits end here if no connection is up. Runs in: repo's
  * loop. Fails with: BW_EBUSY, BW_EGONE, given to the commits. Tests: tests/unit/repo/commit_test.c. */
 #include "commit_impl.h"
 #include <base/fatal.h>
+
+/* Commits: a table has come to some pages in so many. It takes as long as one, if none has grown. */
+#define LOOK_EVERY 100u
 
 static const struct pg_statement statements[] = {
 #define Q_COMMIT(name, n_params, n_columns, writes, sql) \
@@ -62,7 +65,8 @@ static void add_conn(struct commits *c)
 static struct commit_conn *free_conn(struct commits *c)
 {
 	for (unsigned i = 0; i < c->n_conns; i++)
-		if (c->conns[i].commit == NULL && pg_is_up(c->conns[i].pg))
+		if (c->conns[i].commit == NULL && !c->conns[i].is_analyzing &&
+		    pg_is_up(c->conns[i].pg))
 			return &c->conns[i];
 	return NULL;
 }
@@ -102,10 +106,36 @@ void commit_queue(struct commit *commit)
 	}
 }
 
+static void on_analyzed(void *arg, int err, const struct pg_rows *rows,
+                        const struct pg_failure *why)
+{
+	struct commit_conn *conn = arg;
+
+	(void)err; /* another time */
+	(void)rows;
+	(void)why;
+	conn->is_analyzing = false;
+	start_queued(conn->owner);
+}
+
+/* Plans are kept, and end with the statistics that they were made by. */
+static void look_for_growth(struct commits *c, struct commit_conn *conn)
+{
+	const struct pg_step step = { COMMIT_STATISTICS, NULL };
+
+	if (++c->n_unlooked < LOOK_EVERY)
+		return;
+	c->n_unlooked = 0;
+	conn->is_analyzing = pg_batch(conn->pg, &step, 1, on_analyzed, conn) == BW_OK;
+}
+
 void commit_release(struct commit *commit)
 {
-	commit->conn->commit = NULL;
+	struct commit_conn *conn = commit->conn;
+
+	conn->commit = NULL;
 	commit->conn = NULL;
+	look_for_growth(commit->owner, conn);
 	start_queued(commit->owner);
 }
 
