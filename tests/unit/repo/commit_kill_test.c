@@ -131,12 +131,18 @@ static void take_all(void)
 	}
 }
 
-/* Commits one after the other in each slot, for so long. */
+/* Commits one after the other in each slot, for so long from the first that is acknowledged. */
 static void work(double seconds)
 {
-	double until = ev_time() + seconds;
+	double   until = ev_time() + 20.;
+	unsigned before = n_acknowledged;
+	bool     begun = false;
 
 	while (ev_time() < until) {
+		if (!begun && n_acknowledged > before) {
+			begun = true;
+			until = ev_time() + seconds;
+		}
 		for (unsigned i = 0; i < SLOTS; i++) {
 			if (slots[i].busy && slots[i].call.ended)
 				take(i);
