@@ -15,9 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define MAX_MEM_KIB (1u << 20) /* 1 GiB */
 #define MAX_OPS     64u
+#define NICE        5 /* of the threads: a third of a loop's share where both want the core */
 
 struct job {
 	STAILQ_ENTRY(job) next;
@@ -45,8 +48,9 @@ struct password_pool {
 	struct jobs     todo, done;
 	bool            stop; /* set by the loop */
 
-	unsigned  n_threads;
-	pthread_t threads[];
+	unsigned          n_threads;
+	pthread_barrier_t ready; /* they have given way */
+	pthread_t         threads[];
 };
 
 /* ---- on the threads ---- */
@@ -65,11 +69,19 @@ static void compute(const struct password_pool *pool, struct job *job)
 	sodium_memzero(job->password, sizeof(job->password));
 }
 
+/* A hash takes as long as it takes: the loops of this machine, which answer who is logged in, go first. */
+static void give_way(struct password_pool *pool)
+{
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	pthread_barrier_wait(&pool->ready);
+}
+
 static void *work(void *arg)
 {
 	struct password_pool *pool = arg;
 	struct job           *job;
 
+	give_way(pool);
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
 		job = STAILQ_FIRST(&pool->todo);
@@ -196,17 +208,20 @@ static void make_dummy(struct password_pool *pool)
 	         hash_text);
 }
 
-/* Signals are the loop's: the threads block them all. */
+/* Signals are the loop's: the threads block them all. They have given way when this returns: later the
+ * system call filter would not let them. */
 static void start_threads(struct password_pool *pool)
 {
 	sigset_t all, before;
 
+	pthread_barrier_init(&pool->ready, NULL, pool->n_threads + 1);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < pool->n_threads; i++)
 		if (pthread_create(&pool->threads[i], NULL, work, pool) != 0)
 			fatalx("cannot start the threads for passwords");
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_barrier_wait(&pool->ready);
 }
 
 struct password_pool *password_pool_new(struct ev_loop *loop, unsigned threads, unsigned queue,
@@ -248,6 +263,7 @@ void password_pool_free(struct password_pool *pool)
 	ev_async_stop(pool->loop, &pool->wake);
 	end_jobs(pool, &pool->done, false);
 	end_jobs(pool, &pool->todo, false);
+	pthread_barrier_destroy(&pool->ready);
 	pthread_cond_destroy(&pool->more);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->all);

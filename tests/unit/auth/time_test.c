@@ -117,3 +117,28 @@ Test(time, a_refusal_costs_an_argon2id)
 	}
 	cr_expect_geq(median(nobody) * 10, median(hash) * 9);
 }
+
+/* Who is logged in does not wait behind those who guess: with a queue of them before the one thread, the
+ * answer is there before more than a few of them have theirs. */
+Test(time, what_is_remembered_waits_for_no_hash)
+{
+	static struct question wrong[60];
+	struct question        good;
+	unsigned               ended = 0;
+
+	cr_assert_eq(basic(&g, &good, "ada", "x"), BW_OK);
+	for (unsigned i = 0; i < 60; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "nobody %u", i);
+		send_basic(&g, &wrong[i], name, "x");
+	}
+	cr_assert_eq(basic(&g, &good, "ada", "x"), BW_OK);
+	for (unsigned i = 0; i < 60; i++)
+		ended += wrong[i].ended;
+	cr_expect_lt(ended, 10);
+	for (unsigned i = 0; i < 60; i++) {
+		wait_end(&wrong[i]);
+		cr_assert_eq(wrong[i].err, BW_ELOGIN, "%u: %d", i, wrong[i].err);
+	}
+}
