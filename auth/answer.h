@@ -1,5 +1,6 @@
 /* answer.h - auth's answers to the gateway: the sockets, and what each message does. */
 #pragma once
+#include "bearer.h"
 #include "login.h"
 #include "mapping.h"
 #include "session.h"
@@ -17,6 +18,8 @@ struct answer_parts {
 	const struct handle_key *key;
 	const struct conf_list  *impersonators; /* the setting */
 	struct sessions         *sessions;
+	struct bearers          *bearers;
+	struct throttle         *throttle; /* of bad tokens */
 };
 
 /* Begins to accept on listener, which stays the caller's. gateway: the only user besides our own

@@ -95,8 +95,27 @@ struct conn *answer_waiter_end(struct waiter *w, struct wire_question *ret_q);
 /* Puts a session token into a message, until that is sent; NULL: there is none. */
 void answer_put_token(Bw__Wire__ResolverHandle *m, const char *token, unsigned token_s);
 
+/* False: the login has been refused, or the connection closed. sudo: its data is NULL if absent. */
+bool         answer_terms_get(struct conn *c, const struct wire_question *q,
+                              const ProtobufCBinaryData *address, const ProtobufCBinaryData *sudo,
+                              struct answer_terms *ret);
+struct place answer_place(const struct answer_terms *terms);
+/* A line of the audit trail. user may be absent; reason may be NULL. */
+void answer_audit(const struct wire_question *q, const char *event, struct bw_str user,
+                  const struct answer_terms *terms, const char *reason, unsigned wait_s);
+/* BW_ELOGIN, and the reason for the audit trail alone. */
+void answer_login_failed(struct conn *c, const struct wire_question *q, struct bw_str user,
+                         const struct answer_terms *terms, const char *reason, unsigned wait_s);
+/* The credentials are good. is_login: he has just logged in, and does not only show that he has.
+ * claims: of a session that was checked just now, or NULL. */
+void answer_login(struct conn *c, const struct wire_question *q, const struct account *a,
+                  const struct answer_terms *terms, bool is_login,
+                  const struct session_claims *claims);
 void answer_basic(struct conn *c, const struct wire_question *q,
                   const Bw__Wire__AuthenticateBasic *m);
+
+/* ---- answer_token.c ---- */
+
 void answer_token(struct conn *c, const struct wire_question *q,
                   const Bw__Wire__AuthenticateToken *m);
 void answer_bearer(struct conn *c, const struct wire_question *q,

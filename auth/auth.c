@@ -49,6 +49,8 @@ struct auth {
 	struct journal       *journal;
 	struct logins        *logins;
 	struct sessions      *sessions;
+	struct issuers       *issuers;
+	struct bearers       *bearers;
 	struct answers       *answers;
 };
 
@@ -96,6 +98,9 @@ static void load_secrets(struct auth *auth)
 	auth->session_keys = session_keys_load(auth->settings.session_key_file, err, sizeof(err));
 	if (auth->session_keys == NULL)
 		fatalx("auth.session_key_file: %s", err);
+	auth->issuers = issuers_new(&auth->settings.issuers, err, sizeof(err));
+	if (auth->issuers == NULL)
+		fatalx("auth.issuers: %s", err);
 	auth->conninfo = program_secret("AUTH_DATABASE_URL", auth->settings.database);
 }
 
@@ -112,6 +117,8 @@ static void on_followed(void *arg)
 		.mapping = auth->mapping,
 		.key = &auth->keys.keys[0],
 		.sessions = auth->sessions,
+		.bearers = auth->bearers,
+		.throttle = auth->throttle,
 		.impersonators = &auth->settings.impersonators,
 	};
 
@@ -145,7 +152,8 @@ static size_t under_way(const void *arg)
 {
 	const struct auth *auth = arg;
 
-	return logins_in_flight(auth->logins) + sessions_in_flight(auth->sessions);
+	return logins_in_flight(auth->logins) + sessions_in_flight(auth->sessions) +
+	       bearers_in_flight(auth->bearers);
 }
 
 static void on_follow(struct ev_loop *loop, ev_timer *w, int revents)
@@ -157,6 +165,8 @@ static void on_follow(struct ev_loop *loop, ev_timer *w, int revents)
 	handle_keys_follow(&auth->keys);
 	if (session_keys_follow(auth->session_keys))
 		sessions_forget(auth->sessions);
+	if (issuers_follow(auth->issuers))
+		bearers_forget(auth->bearers);
 }
 
 static void run(struct auth *auth)
@@ -170,6 +180,7 @@ static void run(struct auth *auth)
 	auth->logins = logins_new(auth->accounts, auth->remember, auth->throttle, auth->pool);
 	auth->sessions = sessions_new(auth->loop, auth->conninfo, auth->accounts,
 	                              auth->session_keys, &times);
+	auth->bearers = bearers_new(auth->accounts, auth->issuers);
 	ev_timer_init(&auth->follow, on_follow, FOLLOW_S, FOLLOW_S);
 	auth->follow.data = auth;
 	ev_timer_start(auth->loop, &auth->follow);
@@ -215,6 +226,8 @@ static void stop(struct auth *auth)
 	password_pool_free(auth->pool);
 	accounts_free(auth->accounts);
 	logins_free(auth->logins);
+	bearers_free(auth->bearers);
+	issuers_free(auth->issuers);
 	throttle_free(auth->throttle);
 	remember_free(auth->remember);
 	mapping_free(auth->mapping);

@@ -1,5 +1,5 @@
-/* session.c - what is known of session tokens: a table of those that were checked, and of those that
- * were logged out a short time ago.
+/* session.c - what is known of session tokens: those that were checked (checked.c), and those that were
+ * logged out a short time ago.
  *
  *     token --BLAKE2b--> checked before? --yes--> revoked since? --no--> account by id --> good
  *                          | no
@@ -7,11 +7,10 @@
  *                 signature, claims --> revoked? (database) --> account by name --> good, remembered
  *
  * An entry names the account and the session version it was checked against, and the account's present
- * one is compared each time, so that nothing is removed when an account changes. It bears the number of
- * the epoch: a new one begins when the keys change, when the journal was out of reach, and when more
+ * one is compared each time, so that nothing is removed when an account changes. A new epoch begins when the keys change, when the journal was out of reach, and when more
  * tokens were revoked than are kept; then everything is checked anew. While the journal does not vouch
  * for memory, accounts are not found there, and each token asks the database.
- * Owns: the tables, a connection. Runs in: the loop. Fails with: what the database fails with.
+ * Owns: both tables, a connection. Runs in: the loop. Fails with: what the database fails with.
  * Tests: tests/unit/auth/session_test.c. */
 #include "session.h"
 #include <base/clock.h>
@@ -20,11 +19,8 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <wire/messages.h>
 
-#define SETS       8192u
-#define WAYS       8u
 #define REVOKED    16384u /* slots, half of which are filled at most */
 #define TIMEOUT_MS 2000u
 #define QUEUE      4096u
@@ -40,25 +36,15 @@ static const struct pg_statement statements[] = {
 #include "queries.def"
 };
 
-struct entry {
-	uint8_t  key[16]; /* the first half: it is a secret's hash, and nobody chooses it */
-	uint64_t account, version, jti;
-	int64_t  fresh_until_s; /* then it is to be renewed, or over; 0: free */
-	uint64_t epoch, unused; /* fills the cache line */
-};
-_Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
-
 struct sessions {
 	struct pg           *pg;
 	struct accounts     *accounts;
 	struct session_keys *keys;
 	struct session_times times;
-	uint64_t             epoch; /* from 1 */
+	struct checked      *checked; /* number: hash of the id */
 	unsigned             in_flight, n_revoked;
-	struct entry (*sets)[WAYS];
-	uint64_t revoked[REVOKED]; /* hashes of ids; 0: free */
-	uint8_t  secret[crypto_generichash_KEYBYTES];
-	uint8_t  hash_key[crypto_shorthash_KEYBYTES];
+	uint64_t             revoked[REVOKED]; /* hashes of ids; 0: free */
+	uint8_t              hash_key[crypto_shorthash_KEYBYTES];
 };
 
 static int64_t now_s(void)
@@ -112,61 +98,31 @@ void sessions_revoked(struct sessions *ss, struct bw_str jti)
 
 void sessions_forget(struct sessions *ss)
 {
-	ss->epoch++;
+	checked_forget(ss->checked);
 	ss->n_revoked = 0;
 	memset(ss->revoked, 0, sizeof(ss->revoked));
 }
 
 /* ---- tokens that were checked ---- */
 
-void sessions_key(const struct sessions *ss, struct bw_str token, uint8_t key[SESSION_KEY])
+void sessions_key(const struct sessions *ss, struct bw_str token, uint8_t key[CHECKED_KEY])
 {
-	crypto_generichash(key, SESSION_KEY, (const uint8_t *)token.p, token.n, ss->secret,
-	                   sizeof(ss->secret));
+	checked_key(ss->checked, token, key);
 }
 
-static struct entry *set_of(const struct sessions *ss, const uint8_t *key)
+/* Until it is due (session_claims_are_due), or over. */
+static void keep(struct sessions *ss, const uint8_t *key, const struct session_claims *c,
+                 uint64_t epoch)
 {
-	return ss->sets[(key[0] | (unsigned)key[1] << 8) % SETS];
-}
+	struct checked_entry e = {
+		.account = c->account,
+		.version = c->version,
+		.number = hash_jti(ss, bw_str(c->jti)),
+		.until_s = c->expires_s < c->end_s ? c->expires_s - (ss->times.idle_s + 1) / 2
+		                                   : c->expires_s - 1,
+	};
 
-static struct entry *entry_of(const struct sessions *ss, const uint8_t *key)
-{
-	struct entry *set = set_of(ss, key);
-
-	for (unsigned i = 0; i < WAYS; i++)
-		if (set[i].fresh_until_s != 0 && memcmp(set[i].key, key, sizeof(set[i].key)) == 0)
-			return &set[i];
-	return NULL;
-}
-
-/* The last second at which it is not due: session_claims_are_due. */
-static int64_t fresh_until(const struct sessions *ss, const struct session_claims *c)
-{
-	return c->expires_s < c->end_s ? c->expires_s - (ss->times.idle_s + 1) / 2
-	                               : c->expires_s - 1;
-}
-
-static void remember(struct sessions *ss, const uint8_t *key, const struct session_claims *c,
-                     uint64_t epoch)
-{
-	struct entry *set = set_of(ss, key), *e = entry_of(ss, key);
-
-	for (unsigned i = 0; e == NULL && i < WAYS; i++)
-		if (set[i].epoch != ss->epoch || set[i].fresh_until_s < now_s())
-			e = &set[i];
-	if (e == NULL) {
-		e = &set[0];
-		for (unsigned i = 1; i < WAYS; i++)
-			if (set[i].fresh_until_s < e->fresh_until_s)
-				e = &set[i];
-	}
-	memcpy(e->key, key, sizeof(e->key));
-	e->account = c->account;
-	e->version = c->version;
-	e->jti = hash_jti(ss, (struct bw_str){ c->jti, strlen(c->jti) });
-	e->fresh_until_s = fresh_until(ss, c);
-	e->epoch = epoch;
+	checked_put(ss->checked, key, &e, epoch, now_s());
 }
 
 static bool is_account_of(const struct account *a, uint64_t id, uint64_t version)
@@ -174,14 +130,13 @@ static bool is_account_of(const struct account *a, uint64_t id, uint64_t version
 	return a->id == id && a->session_version == version && sessions_may_have(a);
 }
 
-const struct account *sessions_remembered(struct sessions *ss, const uint8_t key[SESSION_KEY],
+const struct account *sessions_remembered(struct sessions *ss, const uint8_t key[CHECKED_KEY],
                                           uint64_t now_us)
 {
-	const struct entry   *e = entry_of(ss, key);
-	const struct account *a;
+	const struct checked_entry *e = checked_find(ss->checked, key, now_s());
+	const struct account       *a;
 
-	if (e == NULL || e->epoch != ss->epoch || e->fresh_until_s < now_s() ||
-	    is_revoked(ss, e->jti))
+	if (e == NULL || is_revoked(ss, e->number))
 		return NULL;
 	a = accounts_find_id(ss->accounts, e->account, now_us);
 	return a != NULL && is_account_of(a, e->account, e->version) ? a : NULL;
@@ -192,12 +147,12 @@ const struct account *sessions_remembered(struct sessions *ss, const uint8_t key
 static char *make(struct sessions *ss, const struct session_claims *c, unsigned *ret_s)
 {
 	char   *token = session_token_make(c, ss->keys);
-	uint8_t key[SESSION_KEY];
+	uint8_t key[CHECKED_KEY];
 
 	if (token == NULL)
 		return NULL;
 	sessions_key(ss, bw_str(token), key);
-	remember(ss, key, c, ss->epoch);
+	keep(ss, key, c, checked_epoch(ss->checked));
 	*ret_s = (unsigned)(c->expires_s - c->issued_s);
 	return token;
 }
@@ -228,7 +183,7 @@ struct check {
 	session_cb            cb;
 	void                 *arg;
 	uint64_t              epoch; /* when it began */
-	uint8_t               key[SESSION_KEY];
+	uint8_t               key[CHECKED_KEY];
 	struct session_claims claims;
 };
 
@@ -252,7 +207,7 @@ static void decide(struct check *ck, const struct account *a)
 	} else if (is_revoked(ss, hash_jti(ss, jti))) {
 		end_check(ck, BW_ELOGIN, NULL, "logged_out");
 	} else {
-		remember(ss, ck->key, &ck->claims, ck->epoch);
+		keep(ss, ck->key, &ck->claims, ck->epoch);
 		end_check(ck, BW_OK, a, "");
 	}
 }
@@ -290,7 +245,7 @@ static void on_looked_up(void *arg, int err, const struct pg_rows *rows)
 		look_up(ck);
 }
 
-void sessions_check(struct sessions *ss, struct bw_str token, const uint8_t key[SESSION_KEY],
+void sessions_check(struct sessions *ss, struct bw_str token, const uint8_t key[CHECKED_KEY],
                     session_cb cb, void *arg)
 {
 	struct check   *ck = xcalloc(1, sizeof(*ck));
@@ -301,7 +256,7 @@ void sessions_check(struct sessions *ss, struct bw_str token, const uint8_t key[
 	ck->sessions = ss;
 	ck->cb = cb;
 	ck->arg = arg;
-	ck->epoch = ss->epoch;
+	ck->epoch = checked_epoch(ss->checked);
 	memcpy(ck->key, key, sizeof(ck->key));
 	ss->in_flight++;
 	err = session_token_read(token, ss->keys, now_s(), &ck->claims, &why);
@@ -369,13 +324,8 @@ struct sessions *sessions_new(struct ev_loop *loop, const char *conninfo, struct
 	ss->accounts = accounts;
 	ss->keys = keys;
 	ss->times = *times;
-	ss->epoch = 1;
-	randombytes_buf(ss->secret, sizeof(ss->secret));
+	ss->checked = checked_new();
 	crypto_shorthash_keygen(ss->hash_key);
-	ss->sets = mmap(NULL, SETS * sizeof(*ss->sets), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ss->sets == MAP_FAILED)
-		fatal("checked session tokens");
 	ss->pg = pg_new(loop, conninfo, statements, sizeof(statements) / sizeof(statements[0]),
 	                NULL, TIMEOUT_MS, QUEUE, &ops, ss);
 	pg_require_schema(ss->pg);
@@ -392,7 +342,6 @@ void sessions_free(struct sessions *ss)
 	if (ss == NULL)
 		return;
 	pg_free(ss->pg);
-	munmap(ss->sets, SETS * sizeof(*ss->sets));
-	sodium_memzero(ss->secret, sizeof(ss->secret));
+	checked_free(ss->checked);
 	free(ss);
 }

@@ -1,11 +1,10 @@
 /* session.h - sessions: from a login to a token, from a token to its account, and their ends. */
 #pragma once
 #include "account.h"
+#include "checked.h"
 #include "session_token.h"
 
 struct sessions;
-
-#define SESSION_KEY 32u
 
 struct session_result {
 	int                   err;     /* BW_OK; BW_ELOGIN; BW_EBUSY, BW_EGONE, BW_ETIME, BW_EIO */
@@ -30,13 +29,13 @@ bool sessions_may_have(const struct account *a);
 /* A token for that account, which has just logged in; owned: jws_free. *ret_s: seconds it lives. */
 char *sessions_begin(struct sessions *ss, const struct account *a, unsigned *ret_s);
 /* The name of a token in here: a keyed hash. */
-void sessions_key(const struct sessions *ss, struct bw_str token, uint8_t key[SESSION_KEY]);
+void sessions_key(const struct sessions *ss, struct bw_str token, uint8_t key[CHECKED_KEY]);
 /* The account of a token that was checked before, needs no renewal, and everything is known to be up
  * to date; no waiting. NULL: sessions_check decides. */
-const struct account *sessions_remembered(struct sessions *ss, const uint8_t key[SESSION_KEY],
+const struct account *sessions_remembered(struct sessions *ss, const uint8_t key[CHECKED_KEY],
                                           uint64_t now_us);
 /* cb runs once, perhaps before this returns. token is not needed afterwards. */
-void sessions_check(struct sessions *ss, struct bw_str token, const uint8_t key[SESSION_KEY],
+void sessions_check(struct sessions *ss, struct bw_str token, const uint8_t key[CHECKED_KEY],
                     session_cb cb, void *arg);
 /* Another token for a session that was just checked, if it is due; NULL: it is not. Owned: jws_free. */
 char *sessions_renew(struct sessions *ss, const struct session_claims *claims, unsigned *ret_s);

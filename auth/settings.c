@@ -26,6 +26,9 @@ static const struct conf_key keys[] = {
 	    "seconds without a request after which a login session is over"),
 	KEY("session_life", CONF_UINT, session_life, "43200", 60, 2592000,
 	    "seconds after which it is over in any case"),
+	KEY("issuers", CONF_STRINGS, issuers, NULL, 0, 0,
+	    "whose bearer tokens are good: ISSUER audience=NAME keys=FILE, perhaps user=CLAIM, "
+	    "leeway=SECONDS, life=SECONDS"),
 	KEY("hash_threads", CONF_UINT, hash_threads, "2", 1, 64,
 	    "passwords verified at the same time, argon2_mem each"),
 	KEY("hash_queue", CONF_UINT, hash_queue, "64", 1, 4096,

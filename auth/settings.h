@@ -11,7 +11,7 @@ struct auth_settings {
 	uint64_t         throttle_delay_seconds, throttle_max_delay_seconds;
 	char            *service_users_folder, *service_user_default;
 	bool             service_user_default_mapping;
-	struct conf_list service_users, service_places, required_validators, impersonators;
+	struct conf_list issuers, service_users, service_places, required_validators, impersonators;
 };
 
 /* As conf_load: -1 with a reason in err; *ret is to be freed by auth_settings_done in any case. */

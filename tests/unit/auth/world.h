@@ -32,6 +32,8 @@ struct world {
 	struct mapping       *mapping;
 	struct session_keys  *session_keys;
 	struct sessions      *sessions;
+	struct issuers       *issuers;
+	struct bearers       *bearers;
 	struct answers       *answers;
 };
 static struct world w;
@@ -66,6 +68,15 @@ static void throttle_init(void)
 	w.throttle = throttle_new(&limits, locks_keep, &w.locks);
 	w.locks = (struct locks){ accounts_pg(w.accounts), w.throttle, limits.window_s };
 }
+
+/* Of the test, if it has any. */
+#ifndef ISSUERS
+#define ISSUERS \
+	{ \
+		NULL, 0 \
+	}
+#endif
+static struct conf_list issuers = ISSUERS;
 
 static const struct session_times session_times = { 1800, 43200 };
 
@@ -108,6 +119,9 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	w.pool = password_pool_new(w.loop, threads, queue, ops, mem);
 	w.remember = remember_new(300);
 	throttle_init();
+	w.issuers = issuers_new(&issuers, err, sizeof(err));
+	cr_assert_not_null(w.issuers, "%s", err);
+	w.bearers = bearers_new(w.accounts, w.issuers);
 	w.logins = logins_new(w.accounts, w.remember, w.throttle, w.pool);
 	w.mapping = mapping_new(&(struct mapping_settings){ .service_users = &list,
 	                                                    .service_places = &none,
@@ -115,7 +129,8 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	                        err, sizeof(err));
 	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
 	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
-	                                                &key, &configured, w.sessions });
+	                                                &key, &configured, w.sessions, w.bearers,
+	                                                w.throttle });
 }
 
 static void world_done(void)
@@ -127,6 +142,8 @@ static void world_done(void)
 	password_pool_free(w.pool);
 	accounts_free(w.accounts);
 	logins_free(w.logins);
+	bearers_free(w.bearers);
+	issuers_free(w.issuers);
 	throttle_free(w.throttle);
 	remember_free(w.remember);
 	mapping_free(w.mapping);
