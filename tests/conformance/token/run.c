@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOW  INT64_C(1800000000)
@@ -22,10 +23,9 @@
 
 enum key_id { HS, HS512, RS, ES, ES384, ED, N_KEYS };
 
-static const char *const names[N_KEYS] = { "hs", "hs512", "rs", "es", "es384", "ed" };
-static uint8_t           secrets[2][64];
-static EVP_PKEY         *pairs[N_KEYS];
-static struct issuers   *issuers;
+static uint8_t         secrets[2][64];
+static EVP_PKEY       *pairs[N_KEYS];
+static struct issuers *issuers;
 
 static void give_up(const char *what)
 {
@@ -97,7 +97,8 @@ static void write_set(const char *file)
 	put_number(out, "y", pairs[ES384], OSSL_PKEY_PARAM_EC_PUB_Y, 48);
 	fputs("},{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"ed\",\"alg\":\"EdDSA\"", out);
 	put_edwards(out);
-	fputs("},{\"kty\":\"RSA\",\"kid\":\"for something else\",\"use\":\"enc\",\"n\":\"AQAB\"}]}\n",
+	fputs("},{\"kty\":\"RSA\",\"kid\":\"for something "
+	      "else\",\"use\":\"enc\",\"n\":\"AQAB\"}]}\n",
 	      out);
 	fclose(out);
 }

@@ -251,7 +251,8 @@ static void answer(struct row *r, char *questions)
 	answers_free(w.answers);
 	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
 	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, r->mapping,
-	                                                &key, &configured, w.sessions });
+	                                                &key, &configured, w.sessions, w.bearers,
+	                                                w.throttle });
 	while ((text = next(&questions, " ; ")) != NULL) {
 		is = change(text);
 		changed |= is;
