@@ -220,6 +220,9 @@ void response_builtin_page(struct bw_req *req, int status)
 	                json ? BW_STR("application/problem+json")
 	                     : BW_STR("text/html;charset=utf-8"),
 	                true);
+	/* What went wrong now may be right the next time (RFC 9111 4.2.2 would let caches guess). */
+	if (!has_header(req, BW_STR("cache-control")))
+		response_header(req, "cache-control", BW_STR("no-store"), true);
 	if (status == 503 && !has_header(req, BW_STR("retry-after")))
 		response_header(req, "retry-after", BW_STR("1"), true);
 	buf_init(&page);

@@ -3,8 +3,7 @@
  * A search is one read-only transaction: what it waits for, what it reads and what it may show are of
  * one snapshot (search_begin.c). Rows come through a cursor of the server in small portions, each of
  * which goes through the evaluator and is forgotten. A search that is too late is answered at once; its
- * connection is free when the statement under way has ended, which takes no longer than the same limit
- * again.
+ * connection is free when the statement under way has ended: no later than the same limit again.
  * Owns: the connections, the jobs. Runs in: repo's loop. Fails with: BW_EBUSY (too many, or too slow:
  * the text says which), BW_EGONE, BW_EIO, BW_ETOOBIG. Logs searches that fail.
  * Tests: tests/unit/repo/search_test.c, tests/conformance/query. */
