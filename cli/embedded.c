@@ -34,6 +34,7 @@ EMBED(migration_0016, "migrations/0016_login.sql");
 EMBED(migration_0017, "migrations/0017_token.sql");
 EMBED(migration_0018, "migrations/0018_versions.sql");
 EMBED(migration_0019, "migrations/0019_statistics.sql");
+EMBED(migration_0020, "migrations/0020_reference.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -56,6 +57,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0017_token.sql", migration_0017, migration_0017_end },
 	{ "0018_versions.sql", migration_0018, migration_0018_end },
 	{ "0019_statistics.sql", migration_0019, migration_0019_end },
+	{ "0020_reference.sql", migration_0020, migration_0020_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

@@ -32,10 +32,11 @@ struct shared_worker {
 	_Atomic uint32_t   accepting;            /* from its public socket; cleared by the parent */
 	_Atomic uint64_t   requests, responses[6]; /* by class: [2] = 2xx ... */
 	_Atomic uint64_t   connections, connections_open;
-	_Atomic uint64_t   aborted;      /* client gone or late */
-	_Atomic uint64_t   refused;      /* by the strict guard */
-	_Atomic uint64_t   handles_open; /* resolver handles not closed yet: 0 when idle */
-	_Atomic uint32_t   bundles_kept; /* old generations that could not be unmapped */
+	_Atomic uint64_t   aborted;        /* client gone or late */
+	_Atomic uint64_t   refused;        /* by the strict guard */
+	_Atomic uint64_t   handles_open;   /* resolver handles not closed yet: 0 when idle */
+	_Atomic uint64_t   resolvers_left; /* clones that their requests did not close */
+	_Atomic uint32_t   bundles_kept;   /* old generations that could not be unmapped */
 	_Atomic uint32_t   wants_successor;
 	_Atomic uint32_t   left; /* shared_leave */
 	struct shared_mark mark;

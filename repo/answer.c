@@ -37,6 +37,7 @@ static const enum wire_id permit[] = {
 	WIRE_BLOB_READ,
 	WIRE_VERSION_LIST,
 	WIRE_VERSION_GET,
+	WIRE_NAMESPACE_FIND,
 	WIRE_ACCESS_LIST,
 	WIRE_ACCESS_ASK,
 	WIRE_EVENT_SUBSCRIBE,
@@ -61,15 +62,16 @@ struct answers {
 
 /* One gateway worker. */
 struct conn {
-	struct wire_conn     base;
-	struct handles       handles;
-	struct asker         asker;
-	struct session_asker session_asker;
-	struct commit_asker  commit_asker;
-	struct search_asker  search_asker;
-	struct blob_asker    blob_asker;
-	struct event_asker   event_asker;
-	struct version_asker version_asker;
+	struct wire_conn       base;
+	struct handles         handles;
+	struct asker           asker;
+	struct session_asker   session_asker;
+	struct commit_asker    commit_asker;
+	struct search_asker    search_asker;
+	struct blob_asker      blob_asker;
+	struct event_asker     event_asker;
+	struct version_asker   version_asker;
+	struct namespace_asker namespace_asker;
 };
 
 static struct answers *answers_of(const struct conn *c)
@@ -395,6 +397,19 @@ static void on_version_blob(struct conn *c, const struct wire_question *q,
 	on_version(c, q, &question, m->has_handle ? &m->handle : NULL, m->sequence);
 }
 
+static void on_namespace_find(struct conn *c, const struct wire_question *q,
+                              const Bw__Wire__NamespaceFind *m)
+{
+	struct answers *a = answers_of(c);
+
+	if (speaker(c, q, m->has_handle ? &m->handle : NULL, m->sequence) == NULL)
+		return;
+	if (a->is_draining)
+		wire_fail(c->base.chan, q, BW_EGONE, 1, "repo is stopping");
+	else
+		namespace_find(a->parts.resources, &c->namespace_asker, q, str_of(&m->uri));
+}
+
 static void on_event_subscribe(struct conn *c, const struct wire_question *q,
                                const Bw__Wire__EventSubscribe *m)
 {
@@ -484,6 +499,9 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 	case WIRE_VERSION_GET:
 		on_version_get(c, q, &m->u->version_get);
 		break;
+	case WIRE_NAMESPACE_FIND:
+		on_namespace_find(c, q, &m->u->namespace_find);
+		break;
 	case WIRE_EVENT_SUBSCRIBE:
 		on_event_subscribe(c, q, &m->u->event_subscribe);
 		break;
@@ -512,6 +530,7 @@ static int on_open(struct wire_conn *base, struct bw_str channel)
 	search_asker_init(&c->search_asker, base->chan);
 	blob_asker_init(&c->blob_asker, base->chan);
 	version_asker_init(&c->version_asker, base->chan);
+	namespace_asker_init(&c->namespace_asker, base->chan);
 	event_asker_init(&c->event_asker, answers_of(c)->parts.events, base->chan);
 	log_info(0, "connection %llu: a gateway worker has greeted", (unsigned long long)base->id);
 	return BW_OK;
@@ -537,6 +556,7 @@ static void on_close(struct wire_conn *base, const char *reason)
 	search_asker_gone(&c->search_asker);
 	blob_asker_gone(&c->blob_asker);
 	version_asker_gone(&c->version_asker);
+	namespace_asker_gone(&c->namespace_asker);
 	event_asker_gone(&c->event_asker);
 	handles_done(&c->handles);
 	answers_of(c)->now_us = 0;

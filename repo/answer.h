@@ -3,6 +3,7 @@
 #include "blob.h"
 #include "commit.h"
 #include "events.h"
+#include "namespace.h"
 #include "resource.h"
 #include "search.h"
 #include "session.h"

@@ -104,12 +104,14 @@ int commit_all(struct bw_resolver *r)
 {
 	int err = edit_begin(r);
 
-	if (err != BW_OK || !commit_has_changes(r))
+	if (err == BW_OK && !commit_has_changes(r))
+		edit_drop(r); /* what was tried and failed */
+	if (err != BW_OK || !r->space)
 		return err;
 	err = send_all(r);
 	if (err != BW_OK)
 		return err;
-	r->space = NULL;
+	edit_drop(r);
 	resolver_forget(r);
 	return BW_OK;
 }
@@ -118,7 +120,7 @@ int commit_revert(struct bw_resolver *r)
 {
 	int err = edit_begin(r);
 
-	r->space = NULL;
+	edit_drop(r);
 	return err;
 }
 
@@ -160,7 +162,7 @@ int commit_close(struct bw_resolver *r)
 	if (r == r->req->resolver)
 		return BW_ESTATE;
 	ask_handle_close(r);
-	r->space = NULL;
+	edit_drop(r);
 	r->handle = BW_ABSENT;
 	r->failed = BW_ESTATE;
 	r->closed = true;

@@ -23,9 +23,18 @@ int edit_begin(struct bw_resolver *r)
 
 struct space *edit_space(struct bw_resolver *r)
 {
+	if (!r->space && r->spare)
+		space_clear(r->spare);
 	if (!r->space)
-		r->space = space_new(&r->req->arena);
+		r->space = r->spare ? r->spare : space_new(&r->req->arena);
 	return r->space;
+}
+
+void edit_drop(struct bw_resolver *r)
+{
+	if (r->space)
+		r->spare = r->space;
+	r->space = NULL;
 }
 
 int edit_fail(struct bw_resolver *r, int err, struct bw_str path, const char *format, ...)
@@ -108,12 +117,14 @@ static int find_target(struct bw_resolver *r, struct bw_str parent, struct bw_st
 	struct edit_node child;
 	int              err = edit_find(r, parent, &ret->parent);
 
+	if (err == BW_OK)
+		err = edit_qualify(r, parent, &name);
 	if (err != BW_OK)
 		return err;
 	if (!is_name(name))
 		return edit_fail(r, BW_ECONTENT, parent, "\"%.*s\" is not a name", EDIT_TEXT(name));
 	ret->name = name;
-	ret->path = space_join(&r->req->arena, parent, name);
+	ret->path = space_join(r->space->arena, parent, name);
 	if (ret->path.n > SPACE_MAX_PATH)
 		return edit_fail(r, BW_ECONTENT, parent, "its child's path would be over %u octets",
 		                 SPACE_MAX_PATH);
@@ -305,7 +316,7 @@ static int find_child(struct bw_resolver *r, struct bw_str parent, struct bw_str
 
 	if (!is_name(name))
 		return edit_fail(r, BW_ENOTFOUND, parent, "has no such child");
-	return edit_find(r, space_join(&r->req->arena, parent, name), &child);
+	return edit_find(r, space_join(edit_space(r)->arena, parent, name), &child);
 }
 
 int edit_order_before(struct bw_resolver *r, struct bw_str parent, struct bw_str name,
@@ -320,6 +331,10 @@ int edit_order_before(struct bw_resolver *r, struct bw_str parent, struct bw_str
 		next = BW_ABSENT; /* an empty name is at the end, too */
 	if (err == BW_OK)
 		err = edit_find(r, parent, &folder);
+	if (err == BW_OK)
+		err = edit_qualify(r, parent, &name);
+	if (err == BW_OK && next.p)
+		err = edit_qualify(r, parent, &next);
 	if (err == BW_OK)
 		err = find_child(r, parent, name);
 	if (err == BW_OK && next.p)
@@ -336,7 +351,7 @@ int edit_order_before(struct bw_resolver *r, struct bw_str parent, struct bw_str
 		*ret_moved = !in_place;
 	if (in_place)
 		return BW_OK;
-	space_log(r->space, CHANGE_ORDER, space_join(&r->req->arena, parent, name), next, 0);
+	space_log(r->space, CHANGE_ORDER, space_join(r->space->arena, parent, name), next, 0);
 	item = space_touch(r->space, parent);
 	space_order(item, space_slot_make(r->space, item, name),
 	            next.p ? space_slot_make(r->space, item, next) : NULL);

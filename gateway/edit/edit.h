@@ -3,6 +3,7 @@
  *    space.c    what is pending
  *    look.c, children.c   reading with that in mind
  *    edit.c     create, delete, move, copy, order
+ *    names.c    names in their expanded form
  *    property.c properties and types
  *    access.c   entries of access control lists
  *    commit.c   commit, revert, refresh, and the life of a resolver
@@ -17,6 +18,8 @@ extern const struct bw_access  resolver_access; /* access.c */
 int edit_begin(struct bw_resolver *r);
 /* The resolver's space, made with its first change. */
 struct space *edit_space(struct bw_resolver *r);
+/* Nothing is pending any more; its memory is for the next changes. */
+void edit_drop(struct bw_resolver *r);
 /* Notes why, in words for a client; path and format's result are copied. Returns err. */
 int edit_fail(struct bw_resolver *r, int err, struct bw_str path, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -36,6 +39,11 @@ uint64_t edit_version(const struct edit_node *node);
 
 /* For "%.*s". */
 #define EDIT_TEXT(s) (int)((s).n < 80 ? (s).n : 80), (s).n ? (s).p : ""
+
+/* names.c: the qualified form of a name that may be an expanded one, {uri}local (JCR 2.0 section
+ * 3.2.5.1), in the space; others stay as they are. BW_ECONTENT, noted for path: the namespace is not
+ * registered. (waits) */
+int edit_qualify(struct bw_resolver *r, struct bw_str path, struct bw_str *name);
 
 /* property.c */
 

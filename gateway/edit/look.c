@@ -68,13 +68,14 @@ static void take_values(struct arena *a, const struct record *rec, const struct 
 	*ret = (struct change_text){ prop->type, prop->multiple, prop->n, values };
 }
 
-bool look_stored_value(struct bw_resource *stored, struct bw_str name, struct change_text *ret)
+bool look_stored_value(struct arena *a, struct bw_resource *stored, struct bw_str name,
+                       struct change_text *ret)
 {
 	struct record_prop prop;
 
 	if (!record_prop(&stored->record, name, &prop))
 		return false;
-	take_values(&stored->resolver->req->arena, &stored->record, &prop, ret);
+	take_values(a, &stored->record, &prop, ret);
 	return true;
 }
 
@@ -116,9 +117,19 @@ int look_property(struct bw_resource *res, struct bw_str name, size_t index,
 		return BW_ENOTFOUND;
 	if (ret_type)
 		*ret_type = changed ? changed->value.type : prop.type;
-	*ret_value = changed ? changed->value.values[index]
+	*ret_value = changed ? request_dup(res->resolver->req, changed->value.values[index])
 	                     : record_value(&stored->record, &prop, (unsigned)index);
 	return BW_OK;
+}
+
+/* A reader's strings outlive the space that they are from. */
+static void copy_values(struct bw_req *req, const struct change_text *v, struct change_text *ret)
+{
+	struct bw_str *values = arena_alloc(&req->arena, (v->n + 1) * sizeof(*values));
+
+	for (unsigned i = 0; i < v->n; i++)
+		values[i] = request_dup(req, v->values[i]);
+	*ret = (struct change_text){ v->type, v->multiple, v->n, values };
 }
 
 int look_value(struct bw_resource *res, struct bw_str name, struct change_text *ret)
@@ -136,8 +147,8 @@ int look_value(struct bw_resource *res, struct bw_str name, struct change_text *
 	if (err != BW_OK)
 		return err;
 	if (changed)
-		*ret = changed->value;
-	else if (!look_stored_value(stored, name, ret))
+		copy_values(res->resolver->req, &changed->value, ret);
+	else if (!look_stored_value(&res->resolver->req->arena, stored, name, ret))
 		return BW_ENOTFOUND;
 	return BW_OK;
 }
@@ -169,7 +180,7 @@ static void gather_names(struct bw_resolver *r, const struct space_item *item,
 			names[at++] = prop.name;
 	for (const struct space_prop *p = item ? item->props : NULL; p; p = p->next)
 		if (!p->removed)
-			names[at++] = p->key.name;
+			names[at++] = request_dup(r->req, p->key.name);
 	qsort(names, at, sizeof(*names), compare);
 	*ret = names;
 	*ret_n = at;
@@ -204,14 +215,15 @@ static struct bw_str absent_if_empty(struct bw_str s)
 }
 
 /* What a pending change makes of a field that a property says; else as it is stored. */
-static struct bw_str changed_or(const struct space *s, const struct space_item *item,
+static struct bw_str changed_or(struct bw_resolver *r, const struct space_item *item,
                                 struct bw_str name, struct bw_str stored)
 {
-	const struct space_prop *prop = item ? space_prop(s, item, name) : NULL;
+	const struct space_prop *prop = item ? space_prop(r->space, item, name) : NULL;
 
 	if (!prop)
 		return absent_if_empty(stored);
-	return prop->removed || prop->value.n == 0 ? BW_ABSENT : prop->value.values[0];
+	return prop->removed || prop->value.n == 0 ? BW_ABSENT
+	                                           : request_dup(r->req, prop->value.values[0]);
 }
 
 /* Type, super type and primary type of what is at spot; never waits, so of something that others have
@@ -225,9 +237,9 @@ static void find_types(struct bw_resolver *r, const struct space_spot *spot, str
 		stored = resolver_find(r, spot->stored);
 	if (stored)
 		*ret = stored->record;
-	ret->resource_type = changed_or(r->space, spot->item, resource_type, ret->resource_type);
-	ret->super_type = changed_or(r->space, spot->item, super_type, ret->super_type);
-	ret->primary_type = spot->item && spot->item->type.p ? spot->item->type
+	ret->resource_type = changed_or(r, spot->item, resource_type, ret->resource_type);
+	ret->super_type = changed_or(r, spot->item, super_type, ret->super_type);
+	ret->primary_type = spot->item && spot->item->type.p ? request_dup(r->req, spot->item->type)
 	                                                     : absent_if_empty(ret->primary_type);
 }
 

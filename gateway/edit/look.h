@@ -17,7 +17,8 @@ int           look_property(struct bw_resource *res, struct bw_str name, size_t 
 /* Also without a space. All of a property; values are in the arena or the record. BW_ENOTFOUND. */
 int look_value(struct bw_resource *res, struct bw_str name, struct change_text *ret);
 /* A property of what is stored. False: absent. */
-bool look_stored_value(struct bw_resource *stored, struct bw_str name, struct change_text *ret);
+bool look_stored_value(struct arena *a, struct bw_resource *stored, struct bw_str name,
+                       struct change_text *ret);
 /* The names of all properties, sorted, in the arena. */
 int look_names(struct bw_resource *res, const struct bw_str **ret, size_t *ret_n);
 /* The types of what is at path, as a record without properties, in the arena. */

@@ -21,7 +21,7 @@ static const struct bw_str mixin_types = BW_STR("jcr:mixinTypes");
 
 static struct bw_str keep_text(struct bw_resolver *r, const char *text)
 {
-	return request_dup(r->req, bw_str(text));
+	return space_dup(edit_space(r), bw_str(text));
 }
 
 /* The fewest digits that read back as the same number. */
@@ -67,7 +67,7 @@ static struct bw_str item_text(struct bw_resolver *r, const struct bw_value *v, 
 		text = v->is_list ? v->u.strings[i] : v->u.string;
 		if (!text.p || memchr(text.p, '\0', text.n) || !utf8_ok(text.p, text.n))
 			return BW_ABSENT;
-		return request_dup(r->req, text);
+		return space_dup(edit_space(r), text);
 	}
 }
 
@@ -78,7 +78,7 @@ bool edit_value(struct bw_resolver *r, const struct bw_value *value, struct chan
 
 	if (value->type < BW_VALUE_STRING || value->type > BW_VALUE_BINARY || n > SPACE_MAX_VALUES)
 		return false;
-	texts = arena_alloc(&r->req->arena, (n + 1) * sizeof(*texts));
+	texts = arena_alloc(edit_space(r)->arena, (n + 1) * sizeof(*texts));
 	for (size_t i = 0; i < n; i++) {
 		texts[i] = item_text(r, value, i);
 		if (!texts[i].p)
@@ -93,16 +93,40 @@ static bool is_text_without_nul(struct bw_str s)
 	return s.n > 0 && !memchr(s.p, '\0', s.n) && utf8_ok(s.p, s.n);
 }
 
-static int check_property(struct bw_resolver *r, struct bw_str path, struct bw_str name,
+/* Names as values, and the names of types, in their qualified form. */
+static int qualify_values(struct bw_resolver *r, struct bw_str path, struct bw_str name,
+                          struct change_text *text)
+{
+	struct bw_str *names = (struct bw_str *)text->values; /* edit_value's own copies */
+	int            err = BW_OK;
+
+	if (text->type != BW_VALUE_NAME && !bw_str_eq(name, primary_type) &&
+	    !bw_str_eq(name, mixin_types))
+		return BW_OK;
+	for (unsigned i = 0; err == BW_OK && i < text->n; i++)
+		err = edit_qualify(r, path, &names[i]);
+	return err;
+}
+
+/* *name is in its qualified form then. */
+static int check_property(struct bw_resolver *r, struct bw_str path, struct bw_str *name,
                           const struct bw_value *value, struct change_text *ret)
 {
-	if (!is_text_without_nul(name) || memchr(name.p, '/', name.n))
+	int err;
+
+	if (!is_text_without_nul(*name))
 		return edit_fail(r, BW_ECONTENT, path, "\"%.*s\" is not the name of a property",
-		                 EDIT_TEXT(name));
+		                 EDIT_TEXT(*name));
+	err = edit_qualify(r, path, name);
+	if (err != BW_OK)
+		return err;
+	if (name->n == 0 || memchr(name->p, '/', name->n))
+		return edit_fail(r, BW_ECONTENT, path, "\"%.*s\" is not the name of a property",
+		                 EDIT_TEXT(*name));
 	if (value && !edit_value(r, value, ret))
 		return edit_fail(r, BW_ECONTENT, path, "%.*s: this is not a value",
-		                 EDIT_TEXT(name));
-	return BW_OK;
+		                 EDIT_TEXT(*name));
+	return value ? qualify_values(r, path, *name, ret) : BW_OK;
 }
 
 /* ---- what a new node has ---- */
@@ -123,8 +147,8 @@ static void add_created(struct bw_resolver *r, struct edit_created *c, struct bw
 	if (*at) {
 		c->octets -= name.n + space_value_size(&(*at)->value);
 	} else {
-		*at = arena_zalloc(&r->req->arena, sizeof(**at));
-		(*at)->name = request_dup(r->req, name);
+		*at = arena_zalloc(r->space->arena, sizeof(**at));
+		(*at)->name = space_dup(r->space, name);
 		c->n_props++;
 	}
 	(*at)->value = *text; /* the last one of a name counts */
@@ -135,25 +159,29 @@ int edit_created(struct bw_resolver *r, struct bw_str path, const struct bw_prop
                  size_t n, struct edit_created *ret)
 {
 	struct change_text text;
+	struct bw_str      name;
 	int                err;
 
 	*ret = (struct edit_created){ .octets = 0 };
 	if (n > SPACE_MAX_VALUES)
 		return edit_fail(r, BW_ETOOBIG, path, "more than %u properties", SPACE_MAX_VALUES);
 	for (size_t i = 0; i < n; i++) {
-		if (props[i].value.type == 0 || is_ignored(props[i].name))
+		name = props[i].name;
+		if (props[i].value.type == 0)
 			continue;
-		err = check_property(r, path, props[i].name, &props[i].value, &text);
+		err = check_property(r, path, &name, &props[i].value, &text);
 		if (err != BW_OK)
 			return err;
-		if (bw_str_eq(props[i].name, primary_type) && text.n == 1 && !text.multiple) {
+		if (is_ignored(name))
+			continue;
+		if (bw_str_eq(name, primary_type) && text.n == 1 && !text.multiple) {
 			ret->type = text.values[0];
-		} else if (bw_str_eq(props[i].name, mixin_types)) {
+		} else if (bw_str_eq(name, mixin_types)) {
 			ret->mixins = text.values;
 			ret->n_mixins = text.n;
 			ret->octets += space_value_size(&text);
 		} else {
-			add_created(r, ret, props[i].name, &text);
+			add_created(r, ret, name, &text);
 		}
 	}
 	return BW_OK;
@@ -173,7 +201,7 @@ static bool now(struct bw_resolver *r, const struct edit_node *node, struct bw_s
 		*ret = prop->value;
 		return !prop->removed;
 	}
-	return node->stored && look_stored_value(node->stored, name, ret);
+	return node->stored && look_stored_value(r->space->arena, node->stored, name, ret);
 }
 
 /* The change that this one amends. NULL: none. */
@@ -188,8 +216,8 @@ static struct space_value *to_amend(struct bw_resolver *r, const struct edit_nod
 		return prop->amend;
 	if (!item || !item->create || item->create->n_props == SPACE_MAX_VALUES)
 		return NULL;
-	v = arena_zalloc(&r->req->arena, sizeof(*v)); /* one more of a node made just now */
-	v->name = request_dup(r->req, name);
+	v = arena_zalloc(r->space->arena, sizeof(*v)); /* one more of a node made just now */
+	v->name = space_dup(r->space, name);
 	v->removed = true;
 	v->next = item->create->props;
 	item->create->props = v;
@@ -211,7 +239,8 @@ static struct space_value *log_set(struct bw_resolver *r, const struct edit_node
 	if (node->spot.fresh || (node->spot.item && space_prop(r->space, node->spot.item, name)))
 		c->base = CHANGE_BASE_UNKNOWN; /* an earlier change knows it, if anyone does */
 	else
-		c->base = node->stored && look_stored_value(node->stored, name, &c->old)
+		c->base = node->stored && look_stored_value(r->space->arena, node->stored, name,
+		                                            &c->old)
 		                  ? CHANGE_BASE_VALUE
 		                  : CHANGE_BASE_ABSENT;
 	if (c->base == CHANGE_BASE_VALUE)
@@ -325,7 +354,7 @@ void edit_show_mixins(struct space *s, struct space_item *item, const struct bw_
 static struct change_text other_mixins(struct bw_resolver *r, const struct change_text *old,
                                        struct bw_str mixin, bool add)
 {
-	struct bw_str *values = arena_alloc(&r->req->arena, (old->n + 1) * sizeof(*values));
+	struct bw_str *values = arena_alloc(r->space->arena, (old->n + 1) * sizeof(*values));
 	unsigned       n = 0;
 
 	for (unsigned i = 0; i < old->n; i++)
@@ -353,7 +382,7 @@ static int change_mixin(struct bw_resolver *r, const struct edit_node *node, str
 	err = edit_room(r, 1, node->path, node->path.n + mixin.n);
 	if (err != BW_OK)
 		return err;
-	mixin = request_dup(r->req, mixin);
+	mixin = space_dup(r->space, mixin);
 	mixins = other_mixins(r, &old, mixin, add);
 	if (item && item->create) {
 		item->create->mixins = mixins.values;
@@ -425,7 +454,7 @@ int edit_set(struct bw_resolver *r, struct bw_str path, struct bw_str name,
 	if (value && value->type == 0)
 		value = NULL;
 	if (err == BW_OK)
-		err = check_property(r, path, name, value, &text);
+		err = check_property(r, path, &name, value, &text);
 	if (err == BW_OK)
 		err = find_whole(r, path, &node);
 	if (err != BW_OK)
@@ -444,6 +473,8 @@ int edit_set_type(struct bw_resolver *r, struct bw_str path, struct bw_str type)
 
 	if (err == BW_OK)
 		err = edit_find(r, path, &node);
+	if (err == BW_OK)
+		err = edit_qualify(r, path, &type);
 	return err == BW_OK ? set_type(r, &node, type) : err;
 }
 
@@ -454,5 +485,7 @@ int edit_mixin(struct bw_resolver *r, struct bw_str path, struct bw_str mixin, b
 
 	if (err == BW_OK)
 		err = find_whole(r, path, &node);
+	if (err == BW_OK)
+		err = edit_qualify(r, path, &mixin);
 	return err == BW_OK ? change_mixin(r, &node, mixin, add) : err;
 }

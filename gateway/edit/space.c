@@ -1,8 +1,9 @@
 /* space.c - the transient space: its tree of items and slots, and its log (space.h).
  *
- * Owns: nothing beyond the request's arena. Runs in: a request's fiber; never waits. Fails with: nothing;
+ * Owns: its arena, which ends with the request's. Runs in: a request's fiber; never waits. Fails with: nothing;
  * callers ask for room first. Tests: tests/unit/gateway/edit_test.c, tests/conformance/resolver. */
 #include "space.h"
+#include <string.h>
 
 #define FIRST_BUCKETS 16u
 #define CHANGE_OCTETS 64u /* what a change costs besides its texts */
@@ -117,17 +118,40 @@ static void init_item(struct space_item *item)
 	TAILQ_INIT(&item->last);
 }
 
+static void end(void *arg)
+{
+	struct space *s = arg;
+
+	arena_done(&s->own);
+}
+
+/* Empty, in an arena that is. */
+static void begin(struct space *s)
+{
+	s->arena = &s->own;
+	s->n_buckets = FIRST_BUCKETS;
+	s->buckets = arena_zalloc(s->arena, s->n_buckets * sizeof(*s->buckets));
+	STAILQ_INIT(&s->log);
+	init_item(&s->root);
+	s->root.origin = BW_STR("/");
+}
+
 struct space *space_new(struct arena *a)
 {
 	struct space *s = arena_zalloc(a, sizeof(*s));
 
-	s->arena = a;
-	s->n_buckets = FIRST_BUCKETS;
-	s->buckets = arena_zalloc(a, s->n_buckets * sizeof(*s->buckets));
-	STAILQ_INIT(&s->log);
-	init_item(&s->root);
-	s->root.origin = BW_STR("/");
+	arena_init(&s->own);
+	arena_on_done(a, end, s);
+	begin(s);
 	return s;
+}
+
+void space_clear(struct space *s)
+{
+	arena_done(&s->own);
+	memset(s, 0, sizeof(*s));
+	arena_init(&s->own);
+	begin(s);
 }
 
 struct space_item *space_item_new(struct space *s)

@@ -15,7 +15,8 @@
  * Order: what has a place of its own (new, moved here, ordered) stands in a list, either behind all
  * stored children or before the stored position of one of them; the others come as repo lists them.
  *
- * All of it is in the request's arena and lives as long as the request. */
+ * All of it is in an arena of its own, so that a servlet that commits again and again takes no more memory
+ * than its largest commit: what a reader is given of it is a copy in the request's. */
 #pragma once
 #include <base/arena.h>
 #include <boardwalk/edit.h>
@@ -102,7 +103,8 @@ struct space_item {
 };
 
 struct space {
-	struct arena      *arena;
+	struct arena      *arena; /* its own */
+	struct arena       own;
 	struct space_item  root;
 	struct space_key **buckets;
 	unsigned           n_keys, n_buckets; /* n_buckets: a power of two */
@@ -112,7 +114,10 @@ struct space {
 	bool unsure; /* since the last refresh a stored child that others are placed before may be gone */
 };
 
+/* In the request's arena a, and ends with it. */
 struct space *space_new(struct arena *a);
+/* Nothing is pending any more; nothing that was in it may be looked at. */
+void space_clear(struct space *s);
 
 /* ---- places ---- */
 

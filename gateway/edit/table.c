@@ -62,6 +62,24 @@ static int value(struct bw_resource *res, const char *name, size_t index, enum b
 	return err == BW_OK ? convert_value(from, text, as, ret) : err;
 }
 
+static int clone_at(struct bw_resolver *r, const struct bw_login *login, const char *file,
+                    unsigned line, struct bw_resolver **ret)
+{
+	int err = security_clone(r, login, ret);
+
+	if (err == BW_OK) {
+		(*ret)->opened_file = file ? file : "";
+		(*ret)->opened_line = line;
+	}
+	return err;
+}
+
+/* Of bundles from before clone_at. */
+static int clone(struct bw_resolver *r, const struct bw_login *login, struct bw_resolver **ret)
+{
+	return clone_at(r, login, "somewhere", 0, ret);
+}
+
 const struct bw_editing resolver_editing = {
 	.size = sizeof(resolver_editing),
 	.create = edit_create,
@@ -76,7 +94,7 @@ const struct bw_editing resolver_editing = {
 	.refresh = commit_refresh,
 	.revert = commit_revert,
 	.has_changes = commit_has_changes,
-	.clone = security_clone,
+	.clone = clone,
 	.is_live = commit_is_live,
 	.close = commit_close,
 	.error = commit_error,
@@ -86,4 +104,5 @@ const struct bw_editing resolver_editing = {
 	.values = values,
 	.names = look_names,
 	.value = value,
+	.clone_at = clone_at,
 };

@@ -85,6 +85,11 @@ void ask_count_handles(int by)
 	atomic_store_explicit(open, n + (uint64_t)(int64_t)by, memory_order_relaxed);
 }
 
+void ask_count_left(void)
+{
+	atomic_fetch_add_explicit(&ask.shared->resolvers_left, 1, memory_order_relaxed);
+}
+
 static void set_greeted(struct peer *p, bool greeted)
 {
 	p->greeted = greeted;

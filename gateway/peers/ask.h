@@ -69,6 +69,8 @@ int ask_resource_commit(struct bw_resolver *r, struct bw_str changes, struct bw_
 int ask_version_list(struct bw_resolver *r, struct bw_str path, struct bw_str after, unsigned max,
                      struct record **ret, size_t *ret_n, bool *ret_more);
 int ask_version_get(struct bw_resolver *r, const struct frozen *part, struct record *ret);
+/* The prefix of a namespace, in the request's arena. BW_ENOTFOUND: it is not registered. */
+int ask_namespace(struct bw_resolver *r, struct bw_str uri, struct bw_str *ret_prefix);
 /* A node's list of entries, as the changes that add them; n 0: there are none. BW_EFORBIDDEN. */
 int ask_access_list(struct bw_resolver *r, struct bw_str path, struct changes *ret);
 /* names, and *ret_names: privileges with a blank between. BW_EINVAL: one means nothing. */
@@ -94,3 +96,5 @@ struct ask_blob_range {
 int ask_blob_read(struct bw_resolver *r, const struct ask_blob_range *range, size_t *ret_n);
 /* Tells repo that r is done with, if repo has seen it; does not wait. Nothing the second time. */
 void ask_handle_close(struct bw_resolver *r);
+/* Counts a clone that its request has left open. */
+void ask_count_left(void);

@@ -124,12 +124,20 @@ void ask_handle_close(struct bw_resolver *r)
 /* ---- answers ---- */
 
 struct found {
-	struct bw_resolver *r;
-	struct bw_str       path;
-	struct record      *record;
-	size_t             *resolved; /* NULL: all of path */
-	uint64_t           *types;    /* may be NULL */
+	struct bw_resolver       *r;
+	struct bw_str             path;
+	struct record            *record;
+	size_t                   *resolved; /* NULL: all of path */
+	uint64_t                 *types;    /* may be NULL */
+	const struct bw_resource *known;    /* what was read there before; may be NULL */
 };
+
+/* So that reading the same thing again and again, between commits, takes no memory. */
+static bool is_same(const struct bw_resource *known, const ProtobufCBinaryData *now)
+{
+	return known && known->record.p && known->record.size == now->len &&
+	       memcmp(known->record.p, now->data, now->len) == 0;
+}
 
 static int take_found(void *arg, const struct wire_frame *f)
 {
@@ -140,7 +148,10 @@ static int take_found(void *arg, const struct wire_frame *f)
 
 	ask_parse(f, &m);
 	answer = &m.u->resource_found;
-	copy = (uint8_t *)arena_dup(&found->r->req->arena, answer->record.data, answer->record.len);
+	copy = is_same(found->known, &answer->record)
+	               ? found->known->record.p
+	               : (uint8_t *)arena_dup(&found->r->req->arena, answer->record.data,
+	                                      answer->record.len);
 	if (answer->resolved > found->path.n ||
 	    record_get(copy, answer->record.len, found->record) != BW_OK ||
 	    found->record->size != answer->record.len)
@@ -156,7 +167,7 @@ int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_
                          struct record *ret, uint64_t *ret_types)
 {
 	Bw__Wire__ResourceResolve m = BW__WIRE__RESOURCE_RESOLVE__INIT;
-	struct found              found = { r, path, ret, ret_resolved, ret_types };
+	struct found              found = { r, path, ret, ret_resolved, ret_types, NULL };
 	int                       err = ready(r);
 
 	if (err != BW_OK)
@@ -168,8 +179,10 @@ int ask_resource_resolve(struct bw_resolver *r, struct bw_str path, size_t *ret_
 int ask_resource_get(struct bw_resolver *r, struct bw_str path, struct record *ret)
 {
 	Bw__Wire__ResourceGet m = BW__WIRE__RESOURCE_GET__INIT;
-	struct found          found = { .r = r, .path = path, .record = ret };
-	int                   err = ready(r);
+	struct found          found = {
+			 .r = r, .path = path, .record = ret, .known = resolver_find(r, path)
+	};
+	int err = ready(r);
 
 	if (err != BW_OK)
 		return err;
@@ -270,6 +283,35 @@ int ask_version_get(struct bw_resolver *r, const struct frozen *part, struct rec
 	m.below = ask_bytes(part->below);
 	m.path = ask_bytes(part->path);
 	return ask_repo(r, WIRE_VERSION_GET, &m.base, HANDLE_FIELDS(m), take_found, &found);
+}
+
+struct prefix {
+	struct bw_resolver *r;
+	struct bw_str      *prefix;
+};
+
+static int take_prefix(void *arg, const struct wire_frame *f)
+{
+	struct prefix             *found = arg;
+	struct wire_message        m;
+	const ProtobufCBinaryData *p;
+
+	ask_parse(f, &m);
+	p = &m.u->namespace.prefix;
+	*found->prefix = request_dup(found->r->req, (struct bw_str){ (char *)p->data, p->len });
+	return BW_OK;
+}
+
+int ask_namespace(struct bw_resolver *r, struct bw_str uri, struct bw_str *ret_prefix)
+{
+	Bw__Wire__NamespaceFind m = BW__WIRE__NAMESPACE_FIND__INIT;
+	struct prefix           found = { r, ret_prefix };
+	int                     err = ready(r);
+
+	if (err != BW_OK)
+		return err;
+	m.uri = ask_bytes(uri);
+	return ask_repo(r, WIRE_NAMESPACE_FIND, &m.base, HANDLE_FIELDS(m), take_prefix, &found);
 }
 
 struct search {

@@ -14,6 +14,7 @@
 #include "bundle/bundles.h"
 #include "edit/look.h"
 #include "request.h"
+#include <base/log.h>
 
 #define FIRST_BUCKETS 8u
 
@@ -32,9 +33,19 @@ struct bw_resolver *resolver_new(struct bw_req *req, enum resolver_kind kind)
 	return r;
 }
 
+/* Cloned, and not closed by whom it was cloned for. */
+static void note_left(const struct bw_resolver *r)
+{
+	log_warning(r->req->id, "a resolver of %s, cloned at %s:%u, was left open", r->user.p,
+	            r->opened_file, r->opened_line);
+	ask_count_left();
+}
+
 void resolvers_close(struct bw_req *req)
 {
 	for (struct bw_resolver *r = req->resolvers; r; r = r->next) {
+		if (r->opened_file && !r->closed)
+			note_left(r);
 		if (r->space)
 			look_drop(r);
 		ask_handle_close(r);

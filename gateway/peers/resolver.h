@@ -26,7 +26,12 @@ struct bw_resolver {
 	struct bw_resource **read;
 	unsigned             n_read, n_buckets; /* n_buckets: a power of two, or 0 */
 	/* edit/: what is to change, NULL: nothing; why the last change failed; clones. */
-	struct space         *space;
+	struct space       *space;
+	struct edit_prefix *prefixes; /* names.c: that have been asked for */
+	struct space       *spare;    /* for the next change: a space, or NULL */
+	/* Where a bundle has cloned it, which is to close it; NULL: it ends with its request. */
+	const char           *opened_file;
+	unsigned              opened_line;
 	struct bw_str         error_path, error_text;
 	const struct bw_pair *attributes; /* of the login */
 	size_t                n_attributes;

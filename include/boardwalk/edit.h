@@ -96,6 +96,8 @@ struct bw_editing {
 	int (*names)(struct bw_resource *res, const struct bw_str **ret, size_t *ret_n);
 	int (*value)(struct bw_resource *res, const char *name, size_t index, enum bw_value_type as,
 	             struct bw_value *ret);
+	int (*clone_at)(struct bw_resolver *r, const struct bw_login *login, const char *file,
+	                unsigned line, struct bw_resolver **ret);
 };
 
 /* ---- changes ---- */
@@ -259,12 +261,18 @@ static inline int bw_resolver_send_error(struct bw_req *req, const struct bw_res
 
 /* A new login, with what the original logged in with (the request's credentials, or the bundle's
  * mapping) unless login says otherwise; NULL: as the original. It sees nothing of what is pending in the
- * original, and each lives on when the other is closed. BW_ESTATE: the original is closed; BW_ELOGIN:
- * refused. (waits) */
-static inline int bw_resolver_clone(struct bw_resolver *r, const struct bw_login *login,
-                                    struct bw_resolver **ret_resolver)
+ * original, and each lives on when the other is closed. Whoever clones closes: a clone that its request
+ * leaves open is closed then, counted (boardwalk_resolvers_left_total) and logged with the place of this
+ * call. BW_ESTATE: the original is closed; BW_ELOGIN: refused. (waits) */
+#define bw_resolver_clone(r, login, ret_resolver) \
+	bw_resolver_clone_at((r), (login), __FILE__, __LINE__, (ret_resolver))
+
+/* The same, called from elsewhere than it seems; file lives as long as the bundle. */
+static inline int bw_resolver_clone_at(struct bw_resolver *r, const struct bw_login *login,
+                                       const char *file, unsigned line,
+                                       struct bw_resolver **ret_resolver)
 {
-	return bw_host->editing->clone(r, login, ret_resolver);
+	return bw_host->editing->clone_at(r, login, file, line, ret_resolver);
 }
 
 /* False when it is closed, or when the repository that knew it has come back as another process. */
@@ -275,7 +283,7 @@ static inline bool bw_resolver_is_live(const struct bw_resolver *r)
 
 /* Ends it; pending changes are dropped. Closing a closed one is fine; everything else with it, and with
  * its resources, is BW_ESTATE from then on. The request's own resolver is not the servlet's to close:
- * BW_ESTATE. What is left open ends with the request. */
+ * BW_ESTATE; a service user's resolver is everybody's in this bundle and request, and ends with it. */
 static inline int bw_resolver_close(struct bw_resolver *r)
 {
 	return bw_host->editing->close(r);

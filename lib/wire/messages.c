@@ -52,6 +52,8 @@
 #define FIELDS_BLOB_DATA              bw__wire__blob_data__descriptor
 #define FIELDS_VERSION_LIST           bw__wire__version_list__descriptor
 #define FIELDS_VERSION_GET            bw__wire__version_get__descriptor
+#define FIELDS_NAMESPACE_FIND         bw__wire__namespace_find__descriptor
+#define FIELDS_NAMESPACE              bw__wire__namespace__descriptor
 #define FIELDS_HELLO                  bw__wire__hello__descriptor
 #define FIELDS_FAILED                 bw__wire__failed__descriptor
 

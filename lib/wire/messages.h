@@ -119,6 +119,8 @@ union wire_any {
 	Bw__Wire__BlobData              blob_data;
 	Bw__Wire__VersionList           version_list;
 	Bw__Wire__VersionGet            version_get;
+	Bw__Wire__NamespaceFind         namespace_find;
+	Bw__Wire__Namespace             namespace;
 	Bw__Wire__Hello                 hello;
 	Bw__Wire__Failed                failed;
 };

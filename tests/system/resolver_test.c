@@ -132,6 +132,19 @@ static bool is_logged(const char *text)
 	return test_instance_logged(&instance, text);
 }
 
+static bool has_left(const char *n)
+{
+	struct http_response response;
+	char                 line[80];
+	bool                 has;
+
+	snprintf(line, sizeof(line), "\nboardwalk_resolvers_left_total{worker=\"0\"} %s\n", n);
+	http_ask_once(instance.port + 1, "GET", "/metrics", NULL, &response);
+	has = response.status == 200 && strstr(response.body, line) != NULL;
+	http_response_done(&response);
+	return has;
+}
+
 /* Handles at repo, by the gateway's metrics. */
 static bool none_is_open(const char *arg)
 {
@@ -154,6 +167,22 @@ Test(resolver, rows)
 	cr_assert_eq(total.failed, 0, "%u of %u rows", total.failed, total.passed + total.failed);
 	cr_assert_geq(total.passed, rows_least(80), "only %u rows", total.passed);
 	cr_assert(becomes(none_is_open, NULL), "handles are left");
+	cr_assert(has_left("0"), "clones are left open");
+}
+
+/* Whoever clones closes; what is forgotten ends with its request, and is told. */
+Test(resolver, a_clone_that_is_left_open_is_closed_counted_and_logged)
+{
+	char said[256];
+
+	post("clone B ; B: user ; leave", said, sizeof(said));
+	cr_assert_str_eq(said, "rowwriter");
+	cr_assert(becomes(none_is_open, NULL), "a handle is left");
+	cr_assert(has_left("1"));
+	cr_assert(becomes(is_logged, "a resolver of rowwriter, cloned at "));
+	cr_assert(is_logged("resolver/steps.c:"));
+	post("clone B ; clone C ; leave ; B: close ; C: close", said, sizeof(said));
+	cr_assert(has_left("1"), "closed ones are counted");
 }
 
 Test(resolver, access_rows)

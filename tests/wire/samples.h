@@ -300,6 +300,17 @@ static Bw__Wire__VersionGet sample_version_get = {
 	.below = SAMPLE_BYTES("jcr:content"),
 	.path = SAMPLE_BYTES("/content/page"),
 };
+static Bw__Wire__NamespaceFind sample_namespace_find = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__namespace_find__descriptor),
+	.has_handle = 1,
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.sequence = 4,
+	.uri = SAMPLE_BYTES("http://www.jcp.org/jcr/1.0"),
+};
+static Bw__Wire__Namespace sample_namespace = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__namespace__descriptor),
+	.prefix = SAMPLE_BYTES("jcr"),
+};
 static Bw__Wire__Hello sample_hello = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__hello__descriptor),
 	.wire_version = WIRE_VERSION,
@@ -362,6 +373,8 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_blob_data.base,
 		&sample_version_list.base,
 		&sample_version_get.base,
+		&sample_namespace_find.base,
+		&sample_namespace.base,
 		&sample_hello.base,
 		&sample_failed.base,
 	};

@@ -11,8 +11,11 @@
 
 /* ---- the host table, as far as steps go ---- */
 
-static int clone(struct bw_resolver *from, const struct bw_login *login, struct bw_resolver **ret)
+static int clone_at(struct bw_resolver *from, const struct bw_login *login, const char *file,
+                    unsigned line, struct bw_resolver **ret)
 {
+	(void)file;
+	(void)line;
 	if (login)
 		return BW_EUNSUPPORTED;
 	if (from->closed)
@@ -61,7 +64,7 @@ static const struct bw_editing editing = {
 	.refresh = commit_refresh,
 	.revert = commit_revert,
 	.has_changes = commit_has_changes,
-	.clone = clone,
+	.clone_at = clone_at,
 	.is_live = commit_is_live,
 	.close = commit_close,
 	.error = commit_error,

@@ -17,7 +17,8 @@ struct state {
 	struct bw_resource *kept;
 	char               *out;
 	size_t              n, size;
-	char               *said; /* by this step */
+	bool                leaves; /* clones stay open */
+	char               *said;   /* by this step */
 	size_t              n_said;
 };
 
@@ -353,6 +354,12 @@ static int on_resource(struct state *st, char **w, size_t n)
 
 /* ---- steps that change ---- */
 
+/* Of an expanded name the row says what it becomes. */
+static bool is_another(struct bw_resource *res, struct bw_str name)
+{
+	return name.p[0] != '{' && !bw_str_eq(bw_resource_get(res, BW_RESOURCE_NAME), name);
+}
+
 static int create(struct state *st, char **w, size_t n)
 {
 	struct bw_property *props = bw_req_alloc(st->req, MAX_WORDS * sizeof(*props));
@@ -371,7 +378,7 @@ static int create(struct state *st, char **w, size_t n)
 	err = bw_resolver_create(st->r, path_of(st, w[1]),
 	                         strcmp(w[2], "''") == 0 ? BW_STR("") : bw_str(w[2]), props,
 	                         n_props, &res);
-	if (err == BW_OK && !bw_str_eq(bw_resource_get(res, BW_RESOURCE_NAME), bw_str(w[2])))
+	if (err == BW_OK && is_another(res, bw_str(w[2])))
 		say(st, "as another one");
 	return err;
 }
@@ -407,7 +414,7 @@ static int move_or_copy(struct state *st, char **w, size_t n)
 
 	err = w[0][0] == 'm' ? bw_resolver_move(st->r, from, to, name, &res)
 	                     : bw_resolver_copy(st->r, from, to, name, &res);
-	if (err == BW_OK && name.p && !bw_str_eq(bw_resource_get(res, BW_RESOURCE_NAME), name))
+	if (err == BW_OK && name.p && is_another(res, name))
 		say(st, "as another one");
 	return err;
 }
@@ -626,6 +633,8 @@ static int on_resolver(struct state *st, char **w, size_t n)
 		say_bool(st, bw_resolver_has_changes(st->r));
 	else if (strcmp(word, "live") == 0)
 		say_bool(st, bw_resolver_is_live(st->r));
+	else if (strcmp(word, "leave") == 0)
+		st->leaves = true;
 	else if (strcmp(word, "why") == 0)
 		say_why(st);
 	else if (strcmp(word, "reason") == 0)
@@ -735,6 +744,14 @@ static int many_steps(struct state *st, char *text)
 	return err;
 }
 
+/* Who clones closes; the request's own is not theirs. */
+static void close_all(struct state *st)
+{
+	for (size_t i = 0; !st->leaves && i < MAX_RESOLVERS; i++)
+		if (st->resolvers[i])
+			(void)bw_resolver_close(st->resolvers[i]);
+}
+
 int steps_run(struct bw_req *req, struct bw_bundle *bundle, const char *root, char *text, char *out,
               size_t size)
 {
@@ -759,5 +776,6 @@ int steps_run(struct bw_req *req, struct bw_bundle *bundle, const char *root, ch
 		if (st.n >= size)
 			return BW_ETOOBIG;
 	}
+	close_all(&st);
 	return BW_OK;
 }

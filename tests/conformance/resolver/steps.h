@@ -36,6 +36,7 @@
  *   clone NAME [USER:PASSWORD] [ATTRIBUTE=TEXT ...]
  *   request NAME                   NAME is the request's own resolver
  *   service NAME SUBSERVICE        another service user's
+ *   leave                          clones of this request are not closed at its end
  *   user, attr NAME, attrs
  *   many N STEP                    with # as 0 to N - 1; what the last one says that says something
  *

@@ -169,6 +169,18 @@ int ask_resource_children(struct bw_resolver *r, struct bw_str path, struct bw_s
 	return BW_ENOTFOUND;
 }
 
+void ask_count_left(void)
+{
+}
+
+int ask_namespace(struct bw_resolver *r, struct bw_str uri, struct bw_str *ret_prefix)
+{
+	(void)r;
+	(void)uri;
+	(void)ret_prefix;
+	return BW_ENOTFOUND;
+}
+
 void ask_handle_close(struct bw_resolver *r)
 {
 	(void)r;

@@ -254,3 +254,44 @@ Test(edit, engine_resolves_what_is_pending)
 	cr_assert(rec.n_chain == 1 && bw_str_eq(record_chain(&rec, 0), BW_STR("demo/base")));
 	world_end(&w);
 }
+
+/* ---- memory ---- */
+
+static int set_and_commit(struct bw_resolver *r, int i)
+{
+	const struct bw_value value = BW_V_LONG(i);
+	char                  name[24];
+	int                   err;
+
+	snprintf(name, sizeof(name), "n%d", i % 2);
+	err = edit_set(r, BW_STR(ROOT), BW_STR("a.property"), &value);
+	if (err == BW_OK)
+		err = edit_create(r, BW_STR(ROOT), bw_str(name), NULL, 0, NULL);
+	if (err == BW_OK)
+		err = edit_delete(r, bw_str(i % 2 ? ROOT "/n0" : ROOT "/n1"));
+	return err == BW_OK ? commit_all(r) : err;
+}
+
+/* What a round is to leave in the request's arena are the records that it has read. */
+Test(edit, many_commits_of_one_request_take_little_memory)
+{
+	struct bw_req      *req;
+	struct bw_resolver *r;
+	size_t              used;
+
+	stage_begin(ROOT);
+	req = request_new();
+	r = resolver_new(req, RESOLVER_SERVICE);
+	for (int i = 0; i < 10; i++)
+		cr_assert_eq(set_and_commit(r, i), BW_OK);
+	used = req->arena.used;
+	for (int i = 10; i < 1010; i++)
+		cr_assert_eq(set_and_commit(r, i), BW_OK);
+	cr_assert_lt(req->arena.used - used, 1000 * 700, "%zu octets a commit",
+	             (req->arena.used - used) / 1000);
+	printf("%zu octets a commit\n", (req->arena.used - used) / 1000);
+	resolvers_close(req);
+	request_set_state(req, REQ_RESPONDING);
+	request_release(req);
+	request_release(req);
+}
