@@ -234,3 +234,10 @@ int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size
 	*ret_n = n;
 	return BW_OK;
 }
+
+void request_body_wipe(struct bw_req *req)
+{
+	/* The buffer that libh2o has read it into, which is what it parses from, and no constant. */
+	if (req->body_in != NULL)
+		explicit_bzero((void *)(uintptr_t)req->body_in, req->body_length);
+}

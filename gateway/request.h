@@ -214,6 +214,9 @@ struct bw_str request_dup(struct bw_req *req, struct bw_str s);
 int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size_t n,
                       size_t *ret_n);
 
+/* Overwrites the body where it lies: it held a secret that has been read. */
+void request_body_wipe(struct bw_req *req);
+
 /* ---- response: what the host table's entries of the same name do ---- */
 #define RESPONSE_BUFFER (64u * 1024u) /* a larger body is streamed */
 /* "Not Found"; "Unknown" for a status without a name. */

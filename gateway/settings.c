@@ -76,6 +76,9 @@ const struct conf_key gateway_keys[] = {
 	KEY("auth_http", CONF_STRING, auth_http, "preemptive", 0, 0,
 	    "as auth.http: HTTP Basic is preemptive (read, but browsers are not asked for it), "
 	    "enabled or disabled; without anonymous it is enabled"),
+	KEY("login_page", CONF_STRING, login_page, NULL, 0, 0,
+	    "a path where browsers are sent to log in, in place of the page that a bundle has "
+	    "registered; gateway.requirements has to open it"),
 	KEY("form_onexpire_login", CONF_BOOL, form_onexpire_login, "false", 0, 0,
 	    "as form.onexpire.login: a session that is over leads to the login page, on open paths "
 	    "too"),

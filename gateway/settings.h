@@ -24,6 +24,7 @@ struct gateway_settings {
 	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
 	char *realm;
 	struct conf_list trusted_proxies;
+	char *login_page;          /* NULL: what bundles have registered */
 	char *auth_http;           /* preemptive, enabled or disabled */
 	bool  form_onexpire_login; /* a session that is over: log in again on open paths, too */
 	struct conf_list requirements; /* sling.auth.requirements of the operator */

@@ -100,6 +100,13 @@ static int without_answer(struct bw_req *req, int rc)
 	return BW_DECLINED;
 }
 
+/* Nothing else runs for this request, as nobody. */
+static int stop(struct bw_req *req)
+{
+	req->resolver = NULL;
+	return BW_DECLINED;
+}
+
 /* 200 and nothing else: the credentials are good. */
 static int answer_validation(struct bw_req *req)
 {
@@ -126,18 +133,34 @@ int security_ask(struct bw_req *req, const struct auth_credentials *c, struct as
 	return BW_EINVAL;
 }
 
+/* A login without a page of its own is led on by whoever wants to be. */
+static bool is_led_on(struct attempt *a, struct bw_req *req)
+{
+	char ignored[2];
+
+	return (a->handler->succeeded == NULL || a->terms.sudo.is_changed) &&
+	       challenge_query_param(req, "sling.auth.redirect", ignored, sizeof(ignored));
+}
+
 static int accept_login(struct attempt *a, struct bw_req *req, struct bw_resolver *r)
 {
 	const struct auth_handler *h = a->handler;
 
 	if (terms_accepted(req, &a->terms, r) != BW_OK)
 		return without_answer(req, BW_ENOMEM);
+	req->resolver = r; /* whoever looks where it leads does so as the user */
 	if (h->succeeded != NULL && h->succeeded(h, req, &a->credentials, &a->terms.ask))
-		return BW_DECLINED;
-	if (challenge_is_validation(req))
+		return stop(req);
+	if (challenge_is_validation(req)) {
+		(void)stop(req);
 		return answer_validation(req);
+	}
+	if (is_led_on(a, req)) {
+		redirect_send(req, redirect_target(req, NULL));
+		return stop(req);
+	}
 	if (go_on(req, r) != BW_OK)
-		return BW_DECLINED;
+		return stop(req);
 	req->remote_user = r->user;
 	req->auth_type = bw_str(h->type);
 	return BW_OK;
@@ -195,7 +218,8 @@ static void begin(struct attempt *a)
 static void end(struct attempt *a)
 {
 	handlers_release(a->handlers);
-	explicit_bzero(&a->credentials, sizeof(a->credentials));
+	if (a->handler != NULL) /* else nobody has found any */
+		explicit_bzero(&a->credentials, sizeof(a->credentials));
 }
 
 /* The handlers that answer a request by themselves have done so: this one has got to a servlet. */
@@ -238,6 +262,7 @@ int security_authenticate(struct bw_req *req)
 		break;
 	}
 	end(&a);
+	form_wipe(req);
 	return rc;
 }
 

@@ -245,7 +245,12 @@ static bool has_form_token(struct bw_req *req)
 {
 	struct bw_str token;
 
-	return params_get(req, ":csrf", &token) == BW_OK && is_token(req, token);
+	/* A login's password is left in no other memory than its own. */
+	if (form_is_login(req))
+		token = form_param(req, ":csrf");
+	else if (params_get(req, ":csrf", &token) != BW_OK)
+		return false;
+	return is_token(req, token);
 }
 
 /* Why it is refused; NULL: it is not. */

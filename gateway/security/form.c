@@ -10,7 +10,7 @@
  * browser. Two cookies of the name are none: one of them is somebody else's. The login page is a servlet
  * that says so (BW_AUTH_LOGIN_FORM); without one browsers get what others get.
  *
- * Owns: the list of login pages, whose services it borrows. Runs in: a request's fiber; waits for auth at
+ * Owns: the list of login pages, whose services and settings it borrows. Runs in: a request's fiber; waits for auth at
  * the end of a session. Fails with: AUTH_FAILED. Tests: tests/conformance/login. */
 #include "forms/cookies.h"
 #include "forms/urlform.h"
@@ -37,6 +37,7 @@ static const struct bw_str login_suffix = BW_STR("/j_security_check");
 static struct registry    *registry;
 static struct bw_service **pages; /* that of the highest ranking first */
 static size_t              n_pages;
+static const char         *own_page; /* of the settings, before all others; NULL: none */
 static bool                expired_logs_in;
 
 bool form_expired_logs_in(void)
@@ -97,11 +98,32 @@ struct bw_str form_param(struct bw_req *req, const char *name)
 	return found;
 }
 
+void form_wipe(struct bw_req *req)
+{
+	if (form_is_login(req) && req->body_length <= MAX_FORM)
+		request_body_wipe(req);
+}
+
 /* ---- the cookie ---- */
 
 static const char *cookie_name(const struct bw_req *req)
 {
 	return bw_str_eq(req->scheme, BW_STR("https")) ? "__Host-bw" : "bw";
+}
+
+/* Most requests have none, and most cookies are not ours: they are not read then. */
+static bool may_have_cookie(const struct bw_req *req)
+{
+	static const struct bw_str name = BW_STR("cookie");
+
+	for (size_t i = 0; i < req->n_headers; i++) {
+		struct bw_str value = req->headers[i].value;
+
+		if (bw_str_eq(req->headers[i].name, name) && value.n >= 3 &&
+		    memmem(value.p, value.n, "bw=", 3) != NULL)
+			return true;
+	}
+	return false;
 }
 
 /* The one cookie of the name; *ret_n counts them. Cookies that cannot be read count as none. */
@@ -112,7 +134,7 @@ static struct bw_str cookie_of(struct bw_req *req, size_t *ret_n)
 	size_t                n = 0;
 
 	*ret_n = 0;
-	if (request_header(req, "cookie").p == NULL || cookies_all(req, &all, &n) != BW_OK)
+	if (!may_have_cookie(req) || cookies_all(req, &all, &n) != BW_OK)
 		return BW_ABSENT;
 	for (size_t i = 0; i < n; i++) {
 		if (!bw_str_eq(all[i].name, name))
@@ -142,20 +164,6 @@ static void give_cookie(struct bw_req *req, struct bw_str value, int64_t max_age
 }
 
 /* ---- the handler ---- */
-
-/* As the value of a query's parameter (RFC 3986 2.3). */
-static void put_escaped(struct buf *b, struct bw_str text)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		bool          is_plain = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-
-		if (is_plain || (c >= '0' && c <= '9') || (c != 0 && strchr("-._~", c) != NULL))
-			buf_append(b, &c, 1);
-		else
-			buf_printf(b, "%%%02X", c);
-	}
-}
 
 static enum auth_verdict put_password(struct bw_str user, struct bw_str password,
                                       struct auth_credentials *ret)
@@ -211,34 +219,47 @@ static enum auth_verdict extract(const struct auth_handler *h, struct bw_req *re
 	return n == 1 && token.n > 0 ? AUTH_CREDENTIALS : AUTH_FAILED;
 }
 
-/* The login page, with where the client wanted to be and a word on why it is there. */
+/* Where browsers are sent; NULL: nowhere. */
+static const char *page_path(void)
+{
+	const struct bw_prop *path;
+
+	if (own_page != NULL)
+		return own_page;
+	path = n_pages > 0 ? service_prop(pages[0], BW_AUTH_LOGIN_FORM) : NULL;
+	return path != NULL && path->type == BW_PROP_STRING ? path->u.string : NULL;
+}
+
+/* What the client wants, if it is a login that has failed: where it was to lead. */
+static struct bw_str wanted_by(struct bw_req *req)
+{
+	struct bw_str wanted = form_param(req, "resource");
+
+	if (wanted.n > 0)
+		return wanted;
+	if (form_is_login(req))
+		return BW_STR("/");
+	if (req->query.p == NULL)
+		return req->uri;
+	return bw_str(arena_printf(&req->arena, "%.*s?%.*s", (int)req->uri.n, req->uri.p,
+	                           (int)req->query.n, req->query.p));
+}
+
+/* The login page, with where the client wanted to be and a word on why it is there. A page that needs
+ * credentials itself would be asked for again and again. */
 static bool request(const struct auth_handler *h, struct bw_req *req,
                     const struct auth_failure *why)
 {
-	const struct bw_prop *path =
-		n_pages > 0 ? service_prop(pages[0], BW_AUTH_LOGIN_FORM) : NULL;
-	struct bw_str wanted = form_param(req, "resource");
-	struct buf    location;
+	const char   *page = page_path();
+	struct bw_str location;
 
 	(void)h;
-	if (path == NULL || path->type != BW_PROP_STRING)
+	if (page == NULL || bw_str_eq(req->path, bw_str(page)))
 		return false;
-	if (wanted.n == 0 && form_is_login(req))
-		wanted = BW_STR("/");
-	else if (wanted.n == 0)
-		wanted =
-			req->query.p == NULL
-				? req->uri
-				: bw_str(arena_printf(&req->arena, "%.*s?%.*s", (int)req->uri.n,
-		                                      req->uri.p, (int)req->query.n, req->query.p));
-	buf_init(&location);
-	buf_printf(&location, "%s?resource=", path->u.string);
-	put_escaped(&location, wanted);
+	location = redirect_add(&req->arena, bw_str(page), "resource", wanted_by(req));
 	if (strcmp(why->code, "unknown") != 0)
-		buf_printf(&location, "&j_reason=%s", why->code);
-	redirect_send(req, request_dup(req, (struct bw_str){ (char *)buf_data(&location),
-	                                                     buf_size(&location) }));
-	buf_done(&location);
+		location = redirect_add(&req->arena, location, "j_reason", bw_str(why->code));
+	redirect_send(req, location);
 	return true;
 }
 
@@ -307,10 +328,27 @@ static void on_event(void *arg, enum registry_event event, struct bw_service *s)
 	pages[i] = s;
 }
 
+static void use_page(const char *path)
+{
+	static const struct redirect_site everywhere = { BW_STR(""), NULL, NULL };
+	struct arena                      a;
+	struct bw_str                     checked;
+
+	arena_init(&a);
+	checked = redirect_check(&a, &everywhere, bw_str(path));
+	if (checked.p == NULL || !bw_str_eq(checked, bw_str(path)))
+		fatalx("gateway.login_page: \"%s\" is no path that a client can be sent to", path);
+	arena_done(&a);
+	own_page = path;
+}
+
 void form_init(struct registry *r, const struct gateway_settings *settings)
 {
 	registry = r;
 	expired_logs_in = settings->form_onexpire_login;
+	own_page = NULL;
+	if (settings->login_page != NULL && settings->login_page[0] != '\0')
+		use_page(settings->login_page);
 	registry_listen(r, on_event, NULL);
 }
 

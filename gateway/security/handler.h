@@ -99,6 +99,8 @@ void form_done(void);
 bool form_is_login(const struct bw_req *req);
 /* A field of the query, or of a login's own form, decoded; absent if there is none. */
 struct bw_str form_param(struct bw_req *req, const char *name);
+/* Overwrites the body of a login, whose password nobody needs any more. */
+void form_wipe(struct bw_req *req);
 /* form.onexpire.login: a session that is over leads to the dialogue on open paths, too. */
 bool form_expired_logs_in(void);
 /* The session that the client has; absent: none, or several. */
