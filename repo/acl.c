@@ -38,21 +38,22 @@ struct decision {
 };
 
 struct acl {
-	struct acl_scope **buckets; /* by path */
-	size_t             n_buckets, n_scopes;
-	struct acl_entry  *entries;
-	struct bw_str     *names; /* of the entries' principals, in arena */
-	size_t             n_entries, cap_entries;
-	struct arena       arena; /* restrictions */
-	struct privileges *privileges;
-	uint64_t          *own; /* principals whose own lists count, ascending */
-	size_t             n_own, cap_own;
-	struct acl_scope **loading; /* in the order of loading */
-	size_t             cap_loading;
-	int64_t            generation;
-	uint64_t           loads, last_number;
-	uint8_t            hash_key[crypto_shorthash_KEYBYTES];
-	struct decision    decisions[N_DECISIONS];
+	struct acl_scope   **buckets; /* by path */
+	size_t               n_buckets, n_scopes;
+	struct acl_entry    *entries;
+	struct bw_str       *names; /* of the entries' principals, in arena */
+	size_t               n_entries, cap_entries;
+	struct arena         arena; /* restrictions */
+	struct privileges   *privileges;
+	uint64_t            *own; /* principals whose own lists count, ascending */
+	size_t               n_own, cap_own;
+	enum acl_composition composition;
+	struct acl_scope   **loading; /* in the order of loading */
+	size_t               cap_loading;
+	int64_t              generation;
+	uint64_t             loads, last_number;
+	uint8_t              hash_key[crypto_shorthash_KEYBYTES];
+	struct decision      decisions[N_DECISIONS];
 };
 
 _Static_assert(1u << DECISION_BITS == N_DECISIONS, "the index of a decision");
@@ -69,6 +70,13 @@ struct acl *acl_new(void)
 	acl->generation = -1;
 	acl->loads = 1;
 	return acl;
+}
+
+void acl_compose(struct acl *acl, enum acl_composition how)
+{
+	acl->composition = how;
+	acl->loads++;
+	memset(acl->decisions, 0, sizeof(acl->decisions));
 }
 
 static void free_scopes(struct acl *acl)
@@ -357,35 +365,61 @@ bool acl_is_restricted(const struct acl_scope *scope, const struct principals *w
 {
 	if (scope == NULL || !(scope->restricted[0] || scope->restricted[1]))
 		return false;
-	return scope->restricted[acl_uses_own(scope->acl, who)];
+	if (!acl_uses_own(scope->acl, who))
+		return scope->restricted[0];
+	return scope->restricted[1] || scope->acl->composition != ACL_ALONE;
 }
 
-uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
-                      const struct acl_item *item)
+/* By own lists or by those of nodes. */
+static uint64_t walk_up(const struct acl_scope *scope, const struct principals *who,
+                        const struct acl_item *item, bool own)
 {
-	struct walk w = { .who = who, .item = item };
+	struct walk w = { .who = who, .item = item, .own = own };
 
-	if (who->admin)
-		return ACL_ALL;
-	if (scope == NULL)
-		return 0;
-	w.own = acl_uses_own(scope->acl, who);
 	for (; scope != NULL && !is_decided(&w); scope = scope->above)
 		walk_list(&w, scope, path_of(scope));
 	return outcome(&w);
 }
 
-uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
-                             const struct principals *who, const struct acl_item *item)
+static uint64_t compose(const struct acl *acl, uint64_t own, uint64_t nodes)
 {
-	struct walk w = { .who = who, .item = item, .own = acl_uses_own(acl, who) };
+	return acl->composition == ACL_AND ? own & nodes : own | nodes;
+}
+
+uint64_t acl_evaluate(const struct acl_scope *scope, const struct principals *who,
+                      const struct acl_item *item)
+{
+	bool     own;
+	uint64_t allowed;
 
 	if (who->admin)
 		return ACL_ALL;
+	if (scope == NULL)
+		return 0;
+	own = acl_uses_own(scope->acl, who);
+	allowed = walk_up(scope, who, item, own);
+	if (!own || scope->acl->composition == ACL_ALONE)
+		return allowed;
+	return compose(scope->acl, allowed, walk_up(scope, who, item, false));
+}
+
+uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
+                             const struct principals *who, const struct acl_item *item)
+{
+	struct walk w = { .who = who, .item = item };
+	bool        own = acl_uses_own(acl, who);
+	uint64_t    allowed = 0;
+
+	if (who->admin)
+		return ACL_ALL;
+	if (own)
+		allowed = walk_up(acl_scope_of(acl, item->path), who, item, true);
+	if (own && acl->composition == ACL_ALONE)
+		return allowed;
 	for (unsigned i = 0; i < n && !is_decided(&w); i++)
 		if (levels[i].scope != NULL)
 			walk_list(&w, levels[i].scope, levels[i].node);
-	return outcome(&w);
+	return own ? compose(acl, allowed, outcome(&w)) : outcome(&w);
 }
 
 uint64_t acl_allowed(struct acl *acl, const struct acl_scope *scope, const struct principals *who)
@@ -412,12 +446,13 @@ static bool hides_some(const struct acl *acl, const struct acl_scope *scope,
 {
 	struct acl_item item = { .path = path_of(scope) };
 	bool            group, own = acl_uses_own(acl, who);
+	bool            both = own && acl->composition != ACL_ALONE;
 
 	for (uint32_t i = 0; i < scope->n; i++) {
 		const struct acl_entry *e = &acl->entries[scope->first + i];
 
-		if (e->own == own && e->restriction != NULL && (e->privileges & ACL_READ) &&
-		    principals_has(who, e->principal, &group))
+		if ((both || e->own == own) && e->restriction != NULL &&
+		    (e->privileges & ACL_READ) && principals_has(who, e->principal, &group))
 			return true;
 	}
 	return (acl_evaluate(scope, who, &item) & ACL_READ) == ACL_READ_NODES;

@@ -22,8 +22,17 @@ struct acl_entry {
 	const struct restriction *restriction; /* in acl_arena; NULL: none */
 };
 
+/* How a set whose members' own lists count is judged (Jackrabbit Oak, composite authorization). */
+enum acl_composition {
+	ACL_ALONE, /* by these lists and nothing else */
+	ACL_AND,   /* what they and the lists of nodes both allow */
+	ACL_OR,    /* what one of them allows */
+};
+
 struct acl *acl_new(void);
-void        acl_free(struct acl *acl);
+/* ACL_ALONE until then; what was remembered is void. */
+void acl_compose(struct acl *acl, enum acl_composition how);
+void acl_free(struct acl *acl);
 
 /* Replaces all entries: begin, then add in the order of (path, position), then end. The empty path is
  * that of the repository's own list, which nothing inherits. generation: of the snapshot that they
@@ -55,7 +64,7 @@ const struct acl_scope *acl_scope_of_child(const struct acl *acl, const struct a
                                            struct bw_str path);
 /* The entries of that very path; NULL: it has none. The empty path: the repository's. */
 const struct acl_scope *acl_scope_at(const struct acl *acl, struct bw_str path);
-/* Whether a set is judged by its members' own lists and nothing else: all of them are such users. */
+/* Whether its members' own lists count for a set: all of them are such users. */
 bool acl_uses_own(const struct acl *acl, const struct principals *who);
 /* Whether an entry that may bear on it has a restriction. scope may be NULL. */
 bool acl_is_restricted(const struct acl_scope *scope, const struct principals *who);
@@ -76,6 +85,7 @@ struct acl_level {
 	const struct acl_scope *scope;
 	struct bw_str           node;
 };
-/* As acl_evaluate, over levels from the item's node upward instead of a scope and those above. */
+/* As acl_evaluate, over levels from the item's node upward instead of a scope and those above. Own lists name
+ * texts, which do not go with a node: they are those of the item's path. */
 uint64_t acl_evaluate_levels(const struct acl *acl, const struct acl_level *levels, unsigned n,
                              const struct principals *who, const struct acl_item *item);

@@ -151,8 +151,7 @@ static bool has(const struct permit *p, uint64_t bits, const struct acl_item *it
 
 	if (bits == 0)
 		return true;
-	/* Own lists name texts, which do not go with a node. */
-	if (p->newest != NULL && !acl_uses_own(p->acl, p->who))
+	if (p->newest != NULL)
 		return (allowed_after_moves(p, item) & bits) == bits;
 	scope = acl_scope_of(p->acl, item->path);
 	allowed = acl_is_restricted(scope, p->who) ? acl_evaluate(scope, p->who, item)

@@ -160,6 +160,7 @@ static void run(struct repo *repo)
 				    .cache_bytes = s->cache_bytes,
 				    .search_path = s->search_path.items,
 				    .n_search_path = s->search_path.n,
+				    .composition = s->composition,
 				    .want_entries = on_want_entries,
 				    .on_current = on_current,
 				    .arg = repo,

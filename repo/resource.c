@@ -333,6 +333,7 @@ struct resources *resources_new(struct ev_loop *loop, const struct resources_set
 	r->settings = *settings;
 	r->cache = cache_new(settings->cache_bytes);
 	r->acl = acl_new();
+	acl_compose(r->acl, settings->composition);
 	r->types = type_graph_new(settings->search_path, settings->n_search_path);
 	TAILQ_INIT(&r->held);
 	buf_init(&r->scratch);

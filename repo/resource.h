@@ -50,11 +50,12 @@ struct ask_question {
 };
 
 struct resources_settings {
-	const char  *conninfo;
-	unsigned     statement_timeout_ms;
-	size_t       cache_bytes;
-	char *const *search_path;
-	size_t       n_search_path;
+	const char          *conninfo;
+	unsigned             statement_timeout_ms;
+	size_t               cache_bytes;
+	char *const         *search_path;
+	size_t               n_search_path;
+	enum acl_composition composition; /* of the lists of service users' own */
 	/* Content was read that is newer than the entries in memory: load them. */
 	void (*want_entries)(void *arg);
 	/* Questions can be answered from now on. */

@@ -38,17 +38,43 @@ static const struct conf_key keys[] = {
 	    "others"),
 	KEY("node", CONF_STRING, node, "", 0, 0,
 	    "this node's name in the journal, of no other node; empty: drawn anew at each start"),
+	KEY("service_lists", CONF_STRING, service_lists, "alone", 0, 0,
+	    "how a session of service users with lists of their own is judged: by these alone; "
+	    "and: "
+	    "what the lists of nodes allow as well; or: what one of them allows"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
 static const char *const sections[] = { "gateway", "auth", "repo", "boardwalk", NULL };
 
+static bool read_composition(const char *text, enum acl_composition *ret)
+{
+	static const char *const words[] = {
+		[ACL_ALONE] = "alone",
+		[ACL_AND] = "and",
+		[ACL_OR] = "or",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(text, words[i]) != 0)
+			continue;
+		*ret = (enum acl_composition)i;
+		return true;
+	}
+	return false;
+}
+
 int repo_settings_load(const char *file, struct repo_settings *ret, char *err, size_t err_size)
 {
 	*ret = (struct repo_settings){ 0 };
 	if (conf_load(keys, N_KEYS, sections, file, ret, err, err_size) != 0)
 		return -1;
+	if (!read_composition(ret->service_lists, &ret->composition)) {
+		snprintf(err, err_size, "repo.service_lists: \"%s\" is not alone, and or or",
+		         ret->service_lists);
+		return -1;
+	}
 	for (size_t i = 0; i < ret->search_path.n; i++) {
 		const char *item = ret->search_path.items[i];
 		size_t      n = strlen(item);

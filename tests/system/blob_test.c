@@ -172,8 +172,10 @@ Test(blob, a_large_one_goes_in_and_out_and_nobody_holds_it)
 {
 	uint64_t           length = size_of_film();
 	unsigned long long start = test_now_ms(), in, out;
+	int                status;
 
-	cr_assert_eq(upload(length, 1), 200);
+	status = upload(length, 1);
+	cr_assert_eq(status, 200, "%d", status);
 	in = test_now_ms();
 	download_whole(length, 1);
 	out = test_now_ms();
