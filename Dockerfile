@@ -13,7 +13,7 @@ FROM debian:12
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-common \
 	&& echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf \
 	&& apt-get install -y --no-install-recommends postgresql-15 libh2o-evloop0.13 libssl3 libpq5 \
-	libsodium23 libprotobuf-c1 libjansson4 libpcre2-8-0 libyaml-0-2 libev4 libseccomp2 libutf8proc2 libyajl2 \
+	libsodium23 libjwt0 libprotobuf-c1 libjansson4 libpcre2-8-0 libyaml-0-2 libev4 libseccomp2 libutf8proc2 libyajl2 \
 	&& rm -rf /var/lib/apt/lists/*
 RUN useradd --system --user-group --uid 10000 --no-create-home --shell /usr/sbin/nologin boardwalk \
 	&& useradd --system --user-group --uid 10001 --no-create-home --shell /usr/sbin/nologin boardwalk-gateway \

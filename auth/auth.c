@@ -128,14 +128,26 @@ static void on_followed(void *arg)
 	log_info(0, "serving %s", auth->settings.socket);
 }
 
+/* Accounts can be read, and sessions. */
+static void follow_if_up(struct auth *auth)
+{
+	if (auth->journal == NULL && pg_is_up(accounts_pg(auth->accounts)) &&
+	    sessions_are_up(auth->sessions))
+		auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts,
+		                            auth->sessions, on_followed, auth);
+}
+
 static void on_accounts_up(void *arg)
 {
 	struct auth *auth = arg;
 
 	locks_load(&auth->locks);
-	if (auth->journal == NULL)
-		auth->journal = journal_new(auth->loop, auth->conninfo, auth->accounts,
-		                            auth->sessions, on_followed, auth);
+	follow_if_up(auth);
+}
+
+static void on_sessions_up(void *arg)
+{
+	follow_if_up(arg);
 }
 
 static bool drain(void *arg)
@@ -179,7 +191,7 @@ static void run(struct auth *auth)
 	auth->locks.pg = accounts_pg(auth->accounts);
 	auth->logins = logins_new(auth->accounts, auth->remember, auth->throttle, auth->pool);
 	auth->sessions = sessions_new(auth->loop, auth->conninfo, auth->accounts,
-	                              auth->session_keys, &times);
+	                              auth->session_keys, &times, on_sessions_up, auth);
 	auth->bearers = bearers_new(auth->accounts, auth->issuers);
 	ev_timer_init(&auth->follow, on_follow, FOLLOW_S, FOLLOW_S);
 	auth->follow.data = auth;

@@ -34,11 +34,11 @@ static uint64_t version_of(const struct issuer_claims *c)
 static const char *why_not(const struct account *a, uint64_t version, int64_t issued_s)
 {
 	if (a->id == 0 || a->class != ACCOUNT_USER || a->id == ACCOUNT_ID_ANONYMOUS)
-		return "no_such_user";
+		return "account_not_found";
 	if (a->id == ACCOUNT_ID_ADMIN)
-		return "admin";
+		return "target_is_admin";
 	if (a->disabled)
-		return "disabled";
+		return "account_locked";
 	if (version != NO_VERSION ? version != a->session_version : issued_s <= a->ended_s)
 		return "sessions_ended";
 	return NULL;

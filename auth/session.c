@@ -41,10 +41,12 @@ struct sessions {
 	struct accounts     *accounts;
 	struct session_keys *keys;
 	struct session_times times;
-	struct checked      *checked; /* number: hash of the id */
-	unsigned             in_flight, n_revoked;
-	uint64_t             revoked[REVOKED]; /* hashes of ids; 0: free */
-	uint8_t              hash_key[crypto_shorthash_KEYBYTES];
+	void (*on_up)(void *arg);
+	void           *arg;
+	struct checked *checked; /* number: hash of the id */
+	unsigned        in_flight, n_revoked;
+	uint64_t        revoked[REVOKED]; /* hashes of ids; 0: free */
+	uint8_t         hash_key[crypto_shorthash_KEYBYTES];
 };
 
 static int64_t now_s(void)
@@ -315,15 +317,31 @@ void sessions_end(struct sessions *ss, struct bw_str token, session_end_cb cb, v
 
 /* ---- all of them ---- */
 
-struct sessions *sessions_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
-                              struct session_keys *keys, const struct session_times *times)
+static void on_pg_up(struct pg *pg)
 {
-	static const struct pg_ops ops = { 0 };
+	const struct sessions *ss = pg_owner(pg);
+
+	if (ss->on_up != NULL)
+		ss->on_up(ss->arg);
+}
+
+bool sessions_are_up(const struct sessions *ss)
+{
+	return pg_is_up(ss->pg);
+}
+
+struct sessions *sessions_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
+                              struct session_keys *keys, const struct session_times *times,
+                              void (*on_up)(void *arg), void                        *arg)
+{
+	static const struct pg_ops ops = { .on_up = on_pg_up };
 	struct sessions           *ss = xcalloc(1, sizeof(*ss));
 
 	ss->accounts = accounts;
 	ss->keys = keys;
 	ss->times = *times;
+	ss->on_up = on_up;
+	ss->arg = arg;
 	ss->checked = checked_new();
 	crypto_shorthash_keygen(ss->hash_key);
 	ss->pg = pg_new(loop, conninfo, statements, sizeof(statements) / sizeof(statements[0]),

@@ -17,9 +17,12 @@ typedef void (*session_cb)(void *arg, const struct session_result *result);
 /* user: whose session it was, if it was live. */
 typedef void (*session_end_cb)(void *arg, int err, struct bw_str user, bool was_live);
 
-/* Opens a connection of its own. Borrows accounts and keys. */
+/* Opens a connection of its own. Borrows accounts and keys. on_up(arg), if not NULL, whenever it
+ * stands. */
 struct sessions *sessions_new(struct ev_loop *loop, const char *conninfo, struct accounts *accounts,
-                              struct session_keys *keys, const struct session_times *times);
+                              struct session_keys *keys, const struct session_times *times,
+                              void (*on_up)(void *arg), void                        *arg);
+bool             sessions_are_up(const struct sessions *ss);
 /* Before the accounts. What is in flight ends with BW_EGONE. NULL is fine. */
 void     sessions_free(struct sessions *ss);
 unsigned sessions_in_flight(const struct sessions *ss);

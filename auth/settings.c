@@ -24,7 +24,7 @@ static const struct conf_key keys[] = {
 	    "keys of the session tokens; the same on all nodes of a database"),
 	KEY("session_idle", CONF_UINT, session_idle, "1800", 60, 86400,
 	    "seconds without a request after which a login session is over"),
-	KEY("session_life", CONF_UINT, session_life, "43200", 60, 2592000,
+	KEY("session_life", CONF_UINT, session_life, "43200", 60, 86400,
 	    "seconds after which it is over in any case"),
 	KEY("issuers", CONF_STRINGS, issuers, NULL, 0, 0,
 	    "whose bearer tokens are good: ISSUER audience=NAME keys=FILE, perhaps user=CLAIM, "

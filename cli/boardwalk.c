@@ -33,6 +33,8 @@ enum option_id {
 	OPTION_SERVICE,
 	OPTION_REASON,
 	OPTION_OVERWRITE,
+	OPTION_HANDLE,
+	OPTION_SESSION,
 	OPTION_HELP,
 	N_OPTIONS
 };
@@ -40,7 +42,8 @@ enum option_id {
 #define INSTANCE (1u << OPTION_CONFIG | 1u << OPTION_DATA | 1u << OPTION_RUN | 1u << OPTION_HELP)
 #define ACCOUNT  (1u << OPTION_JSON | 1u << OPTION_GROUP)
 #define USER     (ACCOUNT | 1u << OPTION_SERVICE | 1u << OPTION_REASON)
-#define EVERY    (((1u << N_OPTIONS) - 1) & ~USER & ~(1u << OPTION_OVERWRITE))
+#define KEYS     (1u << OPTION_HANDLE | 1u << OPTION_SESSION)
+#define EVERY    (((1u << N_OPTIONS) - 1) & ~USER & ~KEYS & ~(1u << OPTION_OVERWRITE))
 
 static const struct option_row {
 	const char *name, *value, *help; /* value NULL: a switch */
@@ -59,6 +62,8 @@ static const struct option_row {
 	[OPTION_SERVICE] = { "service", NULL, "add a service user, who has no password" },
 	[OPTION_REASON] = { "reason", "TEXT", "why it is disabled, for the list" },
 	[OPTION_OVERWRITE] = { "overwrite", NULL, "what is there gets the file's values" },
+	[OPTION_HANDLE] = { "handle", NULL, "the key of the resolver handles alone" },
+	[OPTION_SESSION] = { "session", NULL, "the key of the session tokens alone" },
 	[OPTION_HELP] = { "help", NULL, "print this" },
 };
 
@@ -95,6 +100,8 @@ static const struct command {
 	{ "ctl", "VERB [ARGUMENT]...",
 	  "what the workers know: whiteboard; route METHOD PATH, and why", ctl_main,
 	  INSTANCE | 1u << OPTION_JSON, 1, 8 },
+	{ "keys", "VERB", "rotate: sign with new keys from now on", keys_main, INSTANCE | KEYS, 1,
+	  1 },
 	{ "conf", "", "print the commented example of the configuration", conf_main,
 	  1u << OPTION_BIN | 1u << OPTION_HELP, 0, 0 },
 };
@@ -145,6 +152,10 @@ static void set_option(struct cli *cli, enum option_id id, const char *value)
 		cli->json = true;
 	else if (id == OPTION_OVERWRITE)
 		cli->overwrite = true;
+	else if (id == OPTION_HANDLE)
+		cli->handle_keys = true;
+	else if (id == OPTION_SESSION)
+		cli->session_keys = true;
 	else if (id == OPTION_SERVICE)
 		cli->service = true;
 	else if (id == OPTION_REPOINIT)

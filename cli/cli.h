@@ -35,6 +35,7 @@ struct cli {
 	unsigned            n_groups;
 	const char         *reason; /* NULL: none */
 	bool                detach, json, service, overwrite;
+	bool                handle_keys, session_keys; /* of `keys`; neither: both */
 	char              **operands;
 	int                 n_operands;
 	struct cli_settings settings; /* with the options above them */
@@ -51,6 +52,7 @@ int import_main(struct cli *cli);
 int export_main(struct cli *cli);
 int user_main(struct cli *cli);
 int group_main(struct cli *cli);
+int keys_main(struct cli *cli);
 int conf_main(struct cli *cli);
 int bundle_main(struct cli *cli);
 int ctl_main(struct cli *cli);

@@ -267,6 +267,12 @@ bool instance_find(struct instance *ret, const struct cli_settings *settings)
 	return false;
 }
 
+void instance_find_data(struct instance *ret, const struct cli_settings *settings)
+{
+	instance_init(ret, settings);
+	ret->data = data_path(settings);
+}
+
 bool instance_find_gateway(struct instance *ret, const struct cli_settings *settings)
 {
 	instance_init(ret, settings);

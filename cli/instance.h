@@ -27,6 +27,8 @@ struct instance {
 /* The instance of an existing data folder, for the short commands. With a foreign server no folder
  * is needed. False after a line on stderr; *ret is then done already. */
 bool instance_find(struct instance *ret, const struct cli_settings *settings);
+/* Its data folder alone, whether anything runs on it or not. */
+void instance_find_data(struct instance *ret, const struct cli_settings *settings);
 /* One whose gateway runs, wherever its database is: of `up` by the lock, else where --run says. Without
  * a way to the database owner_conninfo is NULL. */
 bool instance_find_gateway(struct instance *ret, const struct cli_settings *settings);

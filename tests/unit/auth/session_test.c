@@ -18,6 +18,8 @@ static void set_up(void)
 	set_password("ada", "pw:1");
 	set_password("a@b@c", "pw:2");
 	wait_until_followed();
+	while (!sessions_are_up(w.sessions))
+		ev_run(w.loop, EVRUN_ONCE);
 	gateway_init(&g, w.path, "0123456789abcdef");
 	cr_assert(g.open);
 }

@@ -114,7 +114,8 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	write_session_key();
 	w.session_keys = session_keys_load(w.session_key_file, err, sizeof(err));
 	cr_assert_not_null(w.session_keys, "%s", err);
-	w.sessions = sessions_new(w.loop, conninfo, w.accounts, w.session_keys, &session_times);
+	w.sessions = sessions_new(w.loop, conninfo, w.accounts, w.session_keys, &session_times,
+	                          NULL, NULL);
 	w.journal = journal_new(w.loop, conninfo, w.accounts, w.sessions, NULL, NULL);
 	w.pool = password_pool_new(w.loop, threads, queue, ops, mem);
 	w.remember = remember_new(300);
