@@ -20,6 +20,8 @@ static const enum wire_id permit[] = {
 	WIRE_AUTHENTICATE_TOKEN,
 	WIRE_AUTHENTICATE_BEARER,
 	WIRE_SESSION_END,
+	WIRE_ACCOUNT_CHANGE,
+	WIRE_ACCOUNT_READ,
 	WIRE_NONE,
 };
 
@@ -154,6 +156,12 @@ static void on_message(struct wire_conn *base, const struct wire_question *q,
 		break;
 	case WIRE_SESSION_END:
 		answer_session_end(c, q, &m->u->session_end);
+		break;
+	case WIRE_ACCOUNT_CHANGE:
+		answer_account_change(c, q, &m->u->account_change);
+		break;
+	case WIRE_ACCOUNT_READ:
+		answer_account_read(c, q, &m->u->account_read);
 		break;
 	default:
 		fatalx("message %d is permitted and has no answer", q->id);

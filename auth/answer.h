@@ -20,6 +20,8 @@ struct answer_parts {
 	struct sessions         *sessions;
 	struct bearers          *bearers;
 	struct throttle         *throttle; /* of bad tokens */
+	struct password_pool    *pool; /* for new passwords */
+	bool                     self_registration;
 };
 
 /* Begins to accept on listener, which stays the caller's. gateway: the only user besides our own

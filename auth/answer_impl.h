@@ -130,6 +130,13 @@ void answer_session_end(struct conn *c, const struct wire_question *q,
 void answer_act(struct conn *c, const struct wire_question *q, const struct account *a,
                 const struct answer_terms *terms, char *token, unsigned token_s);
 
+/* ---- answer_user.c ---- */
+
+void answer_account_change(struct conn *c, const struct wire_question *q,
+                           const Bw__Wire__AccountChange *m);
+void answer_account_read(struct conn *c, const struct wire_question *q,
+                         const Bw__Wire__AccountRead *m);
+
 /* ---- answer_service.c ---- */
 
 void answer_service(struct conn *c, const struct wire_question *q,

@@ -120,6 +120,8 @@ static void on_followed(void *arg)
 		.bearers = auth->bearers,
 		.throttle = auth->throttle,
 		.impersonators = &auth->settings.impersonators,
+		.pool = auth->pool,
+		.self_registration = auth->settings.self_registration,
 	};
 
 	if (auth->answers != NULL)

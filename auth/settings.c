@@ -71,6 +71,8 @@ static const struct conf_key keys[] = {
 	KEY("required_validators", CONF_STRINGS, required_validators, NULL, 0, 0,
 	    "validators of service users that must be there, else all are refused; there is one: "
 	    "system-user"),
+	KEY("self_registration", CONF_BOOL, self_registration, "false", 0, 0,
+	    "whether anybody may make himself a user over HTTP, without any group"),
 	KEY("log_level", CONF_STRING, log_level, "info", 0, 0, "error, warning, info or debug"),
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))

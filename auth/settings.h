@@ -10,7 +10,7 @@ struct auth_settings {
 	uint64_t         throttle_failures, throttle_address_failures, throttle_window_seconds;
 	uint64_t         throttle_delay_seconds, throttle_max_delay_seconds;
 	char            *service_users_folder, *service_user_default;
-	bool             service_user_default_mapping;
+	bool             service_user_default_mapping, self_registration;
 	struct conf_list issuers, service_users, service_places, required_validators, impersonators;
 };
 

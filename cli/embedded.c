@@ -35,6 +35,7 @@ EMBED(migration_0017, "migrations/0017_token.sql");
 EMBED(migration_0018, "migrations/0018_versions.sql");
 EMBED(migration_0019, "migrations/0019_statistics.sql");
 EMBED(migration_0020, "migrations/0020_reference.sql");
+EMBED(migration_0021, "migrations/0021_account.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -58,6 +59,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0018_versions.sql", migration_0018, migration_0018_end },
 	{ "0019_statistics.sql", migration_0019, migration_0019_end },
 	{ "0020_reference.sql", migration_0020, migration_0020_end },
+	{ "0021_account.sql", migration_0021, migration_0021_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

@@ -17,6 +17,7 @@
 
 #include "fiber.h"
 
+#include <arpa/inet.h>
 #include <base/fatal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,21 @@ struct bw_str request_header(const struct bw_req *req, const char *name)
 		    strncasecmp(h->name.p, name, n) == 0)
 			return h->value;
 	}
+	return BW_ABSENT;
+}
+
+struct bw_str request_address(const struct bw_req *req, uint8_t octets[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (req->remote_addr.n == 0 || req->remote_addr.n >= sizeof(text))
+		return BW_ABSENT;
+	memcpy(text, req->remote_addr.p, req->remote_addr.n);
+	text[req->remote_addr.n] = '\0';
+	if (inet_pton(AF_INET, text, octets) == 1)
+		return (struct bw_str){ (char *)octets, 4 };
+	if (inet_pton(AF_INET6, text, octets) == 1)
+		return (struct bw_str){ (char *)octets, 16 };
 	return BW_ABSENT;
 }
 

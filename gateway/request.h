@@ -210,6 +210,9 @@ static inline struct bw_str request_dispatch_path(const struct bw_req *req)
 
 /* A copy in the request's arena. */
 struct bw_str request_dup(struct bw_req *req, struct bw_str s);
+/* The client's address as trusted_proxies has it, in octets; absent where it is none, as over a Unix
+ * socket. */
+struct bw_str request_address(const struct bw_req *req, uint8_t octets[16]);
 /* Copies up to n octets of the body from offset; *ret_n is 0 at its end. BW_EGONE, BW_ETIME. */
 int request_body_read(const struct bw_req *req, uint64_t offset, void *buf, size_t n,
                       size_t *ret_n);

@@ -14,6 +14,7 @@
 #include "offload.h"
 #include "forms/params.h"
 #include "request.h"
+#include "peers/ask_account.h"
 #include "peers/resolver.h"
 #include "peers/search.h"
 #include "security/security.h"
@@ -296,6 +297,7 @@ const struct bw_host *bundles_host(void)
 		.versioning = &resolver_versioning,
 		.req_csrf_token = security_csrf_token,
 		.authentication = &security_authentication,
+		.accounts = &resolver_accounts,
 	};
 
 	return &host;

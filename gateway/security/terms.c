@@ -4,28 +4,11 @@
  * Tests: tests/unit/engine/authenticator_test.c, tests/conformance/login. */
 #include "security/terms.h"
 #include "request.h"
-#include <arpa/inet.h>
 #include <stdio.h>
-
-/* The client's address as trusted_proxies has it; absent where it is none, as over a Unix socket. */
-static struct bw_str address_of(const struct bw_req *req, uint8_t octets[16])
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (req->remote_addr.n == 0 || req->remote_addr.n >= sizeof(text))
-		return BW_ABSENT;
-	memcpy(text, req->remote_addr.p, req->remote_addr.n);
-	text[req->remote_addr.n] = '\0';
-	if (inet_pton(AF_INET, text, octets) == 1)
-		return (struct bw_str){ (char *)octets, 4 };
-	if (inet_pton(AF_INET6, text, octets) == 1)
-		return (struct bw_str){ (char *)octets, 16 };
-	return BW_ABSENT;
-}
 
 void terms_read(struct bw_req *req, struct login_terms *t)
 {
-	t->ask = (struct ask_login){ .address = address_of(req, t->octets) };
+	t->ask = (struct ask_login){ .address = request_address(req, t->octets) };
 	sudo_read(req, &t->sudo);
 	t->ask.sudo = t->sudo.user;
 }

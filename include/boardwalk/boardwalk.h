@@ -7,6 +7,7 @@
  * Functions marked (waits) may park the coroutine; they answer BW_EGONE when the client is gone and
  * BW_ETIME when the request's time is up. */
 #pragma once
+#include <boardwalk/account.h>
 #include <boardwalk/async.h>
 #include <boardwalk/auth.h>
 #include <boardwalk/bundle.h>

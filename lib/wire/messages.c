@@ -16,6 +16,10 @@
 #define FIELDS_AUTHENTICATE_BEARER    bw__wire__authenticate_bearer__descriptor
 #define FIELDS_SESSION_END            bw__wire__session_end__descriptor
 #define FIELDS_SESSION_ENDED          bw__wire__session_ended__descriptor
+#define FIELDS_ACCOUNT_CHANGE         bw__wire__account_change__descriptor
+#define FIELDS_ACCOUNT_CHANGED        bw__wire__account_changed__descriptor
+#define FIELDS_ACCOUNT_READ           bw__wire__account_read__descriptor
+#define FIELDS_ACCOUNT_TEXT           bw__wire__account_text__descriptor
 #define FIELDS_RESOURCE_RESOLVE       bw__wire__resource_resolve__descriptor
 #define FIELDS_RESOURCE_GET           bw__wire__resource_get__descriptor
 #define FIELDS_RESOURCE_CHILDREN      bw__wire__resource_children__descriptor
@@ -119,7 +123,8 @@ const char *wire_err_text(int err)
 
 bool wire_is_secret(enum wire_id id)
 {
-	return id == WIRE_AUTHENTICATE_BASIC || (id >= WIRE_AUTHENTICATE_TOKEN &&
+	return id == WIRE_AUTHENTICATE_BASIC || id == WIRE_ACCOUNT_CHANGE ||
+	       (id >= WIRE_AUTHENTICATE_TOKEN &&
 	                                         id <= WIRE_SESSION_END);
 }
 

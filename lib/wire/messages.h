@@ -83,6 +83,10 @@ union wire_any {
 	Bw__Wire__AuthenticateBearer    authenticate_bearer;
 	Bw__Wire__SessionEnd            session_end;
 	Bw__Wire__SessionEnded          session_ended;
+	Bw__Wire__AccountChange         account_change;
+	Bw__Wire__AccountChanged        account_changed;
+	Bw__Wire__AccountRead           account_read;
+	Bw__Wire__AccountText           account_text;
 	Bw__Wire__ResourceResolve       resource_resolve;
 	Bw__Wire__ResourceGet           resource_get;
 	Bw__Wire__ResourceChildren      resource_children;

@@ -1,6 +1,7 @@
 /* The entries of the host table that need auth, repo or a thread, for programs that have none of them:
  * each but offload_run says that it is not there. */
 #include <gateway/edit/blob.h>
+#include <boardwalk/account.h>
 #include <boardwalk/acl.h>
 #include <boardwalk/auth.h>
 #include <gateway/edit/edit.h>
@@ -15,6 +16,7 @@
 const struct bw_editing    resolver_editing = { .size = sizeof(resolver_editing) };
 const struct bw_searching  resolver_searching = { .size = sizeof(resolver_searching) };
 const struct bw_blobs      resolver_blobs = { .size = sizeof(resolver_blobs) };
+const struct bw_accounts   resolver_accounts = { .size = sizeof(resolver_accounts) };
 const struct bw_access     resolver_access = { .size = sizeof(resolver_access) };
 const struct bw_versioning resolver_versioning = { .size = sizeof(resolver_versioning) };
 

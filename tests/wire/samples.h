@@ -64,6 +64,39 @@ static Bw__Wire__SessionEnded sample_session_ended = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__session_ended__descriptor),
 	.was_live = 1,
 };
+static Bw__Wire__AccountChange sample_account_change = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__account_change__descriptor),
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.what = 4,
+	.name = SAMPLE_BYTES("ada"),
+	.has_password = 1,
+	.password = SAMPLE_BYTES("new"),
+	.has_old = 1,
+	.old = SAMPLE_BYTES("old"),
+	.has_reason = 1,
+	.reason = SAMPLE_BYTES("away"),
+	.has_members = 1,
+	.members = SAMPLE_BYTES("+bob\n-eve\n"),
+	.address = SAMPLE_BYTES("\x7f\0\0\1"),
+};
+static Bw__Wire__AccountChanged sample_account_changed = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__account_changed__descriptor),
+	.changed = 1,
+};
+static Bw__Wire__AccountRead sample_account_read = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__account_read__descriptor),
+	.handle = SAMPLE_BYTES("\1\2\3"),
+	.what = 1,
+	.has_name = 1,
+	.name = SAMPLE_BYTES("ada"),
+	.has_after = 1,
+	.after = SAMPLE_BYTES("bob"),
+	.max = 100,
+};
+static Bw__Wire__AccountText sample_account_text = {
+	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__account_text__descriptor),
+	.json = SAMPLE_BYTES("{}"),
+};
 static Bw__Wire__ResourceResolve sample_resource_resolve = {
 	.base = PROTOBUF_C_MESSAGE_INIT(&bw__wire__resource_resolve__descriptor),
 	.has_handle = 1,
@@ -337,6 +370,10 @@ static inline const ProtobufCMessage *sample_of(enum wire_id id)
 		&sample_authenticate_bearer.base,
 		&sample_session_end.base,
 		&sample_session_ended.base,
+		&sample_account_change.base,
+		&sample_account_changed.base,
+		&sample_account_read.base,
+		&sample_account_text.base,
 		&sample_resource_resolve.base,
 		&sample_resource_get.base,
 		&sample_resource_children.base,
