@@ -210,11 +210,11 @@ int answer_json(struct out *o, const struct answer *a)
 	return err;
 }
 
+/* Always one facet: the titles. */
 int answer_suggestions(struct out *o, const struct bw_hits *hits)
 {
 	out_puts(o, "{\"suggestions\":");
-	if (hits->n_facets > 0)
-		put_values(o, &hits->facets[0]);
+	put_values(o, &hits->facets[0]);
 	out_puts(o, "}");
 	return BW_OK;
 }

@@ -4,10 +4,22 @@
  * with. Tests: tests/conformance/search. */
 #include "link.h"
 
+/* Appends; what could end a reference, or a field, too early is encoded. */
+static size_t put(char *to, size_t n, const char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (p[i] > ' ' && p[i] <= '~' && strchr("<>\"", p[i]) == NULL)
+			to[n++] = p[i];
+		else
+			n += (size_t)sprintf(to + n, "%%%02X", (unsigned char)p[i]);
+	}
+	return n;
+}
+
 const char *link_query(struct bw_req *req)
 {
 	struct bw_str left = bw_req_get(req, BW_REQ_QUERY);
-	char         *to = bw_req_alloc(req, left.n + 1);
+	char         *to = bw_req_alloc(req, 3 * left.n + 1);
 	size_t        n = 0;
 
 	while (left.n > 0) {
@@ -17,16 +29,12 @@ const char *link_query(struct bw_req *req)
 		if (size > 0 && (size < 7 || memcmp(left.p, "cursor=", 7) != 0)) {
 			if (n > 0)
 				to[n++] = '&';
-			memcpy(to + n, left.p, size);
-			n += size;
+			n = put(to, n, left.p, size);
 		}
 		left = (struct bw_str){ left.p + size + (mark != NULL),
 			                left.n - size - (mark != NULL) };
 	}
 	to[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if (to[i] <= ' ' || to[i] > '~' || strchr("<>\"", to[i]) != NULL)
-			return NULL;
 	return to;
 }
 
@@ -42,13 +50,9 @@ static void add(char *link, size_t size, const char *query, struct bw_str cursor
 
 int link_pages(struct bw_req *req, const char *query, struct bw_str previous, struct bw_str next)
 {
-	size_t size;
-	char  *link;
+	size_t size = 3 * strlen(query) + previous.n + next.n + 128;
+	char  *link = bw_req_alloc(req, size);
 
-	if (query == NULL)
-		return BW_OK;
-	size = 3 * strlen(query) + previous.n + next.n + 128;
-	link = bw_req_alloc(req, size);
 	snprintf(link, size, "<?%s>; rel=\"first\"", query);
 	add(link, size, query, previous, "prev");
 	add(link, size, query, next, "next");

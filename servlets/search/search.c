@@ -113,7 +113,7 @@ static int put_answer(struct bw_req *req, enum form form, const struct params *p
 {
 	struct out    o = { .req = req };
 	const char   *query = link_query(req);
-	struct answer a = { p, hits, query != NULL ? query : "" };
+	struct answer a = { p, hits, query };
 
 	if (form == FORM_SUGGESTIONS) {
 		CHECK(answer_suggestions(&o, hits));

@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char           *why = NULL;
 	bool                  limits, suggest;
 
-	if (size == 0 || memchr(data, '\0', size) != NULL || !utf8_ok((const char *)data, size))
+	if (size == 0 || memchr(data + 1, '\0', size - 1) != NULL ||
+	    !utf8_ok((const char *)data + 1, size - 1))
 		return 0;
 	limits = data[0] & 1;
 	suggest = data[0] & 2;
