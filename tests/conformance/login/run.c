@@ -3,6 +3,7 @@
  * Usage: conformance_login FILE... ; login.rows explains the lines. Each file has an instance of its own.
  * Fails if a row fails, if a line is not understood, or if there was none. */
 #include "exchange.h"
+#include "idp.h"
 #include "vars.h"
 
 #include <base/buf.h>
@@ -293,6 +294,8 @@ static void run_line(const char *file, unsigned number, char *line)
 	}
 }
 
+static char *idp_file; /* keys of the issuer of bearer tokens */
+
 static void begin(void)
 {
 	char anonymous[] = "anonymous: true", workers[] = "workers: 1";
@@ -300,6 +303,7 @@ static void begin(void)
 	     proxies[] = "trusted_proxies: [\"127.0.0.1\"]";
 	char free_of_charge[] = "throttle_failures: 0",
 	     of_addresses[] = "throttle_address_failures: 0";
+	char *issuers;
 
 	run_config("gateway", anonymous);
 	run_config("gateway", workers);
@@ -307,6 +311,9 @@ static void begin(void)
 	run_config("gateway", proxies);
 	run_config("auth", free_of_charge);
 	run_config("auth", of_addresses);
+	issuers = xasprintf("issuers: [\"https://idp.example audience=board keys=%s\"]", idp_file);
+	run_config("auth", issuers);
+	free(issuers);
 }
 
 static void run_file(const char *file)
@@ -333,8 +340,10 @@ static void run_file(const char *file)
 int main(int argc, char **argv)
 {
 	log_init("conformance", LOG_LEVEL_ERROR);
+	idp_file = idp_write_keys();
 	for (int i = 1; i < argc; i++)
 		run_file(argv[i]);
+	idp_remove_keys(idp_file);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed > 0 || passed == 0;
 }

@@ -4,11 +4,14 @@
  *   {;}              a semicolon, which would part fields
  *   {basic:TEXT}     its base64
  *   {long:N}         N times the letter a
+ *   {bearer:USER}    a token of the outside issuer; {bearer:USER:SECONDS} ends then
  *   {flip:NAME}      the value, one bit of its last segment changed
  *   {sub:USER:NAME}  the token, its claim sub another user, its signature as it was
  *
  * Owns: the values. Fails with: fatalx. */
 #include "vars.h"
+
+#include "idp.h"
 
 #include <base/fatal.h>
 #include <base/buf.h>
@@ -171,6 +174,8 @@ static void put(struct buf *out, const char *text)
 	} else if ((rest = after(text, "long")) != NULL) {
 		for (long n = atol(rest); n > 0; n--)
 			buf_append(out, "a", 1);
+	} else if ((rest = after(text, "bearer")) != NULL) {
+		idp_put_token(out, rest);
 	} else if ((rest = after(text, "flip")) != NULL) {
 		put_flipped(out, need(rest));
 	} else if ((rest = after(text, "sub")) != NULL) {
