@@ -20,8 +20,10 @@
  *
  * Octets that are written are kept for an hour without a property that holds them. Equal content is
  * stored once. Each piece is checked against its hash as it is read. A value that takes longer than a
- * resolver handle lives goes on with the credentials of the request. Writers and readers live as long as
- * the request, and need not be closed. */
+ * resolver handle lives, a minute, goes on with the credentials of the request; the resolver itself does
+ * not. So what may take that long is set through a clone of it (bw_resolver_clone), made when the value is
+ * finished, for otherwise that is BW_EEXPIRED. Writers and readers live as long as the request, and need
+ * not be closed. */
 #pragma once
 #include <boardwalk/bundle.h>
 

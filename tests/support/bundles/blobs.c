@@ -40,7 +40,7 @@ static int copy_body(struct bw_req *req, struct bw_blob_writer *out)
 
 static int post(void *self, struct bw_req *req)
 {
-	struct bw_resolver    *r;
+	struct bw_resolver    *r, *fresh; /* fresh: the body may have taken longer than r lives */
 	struct bw_blob_writer *out;
 	struct bw_value        value;
 	int                    err;
@@ -48,10 +48,13 @@ static int post(void *self, struct bw_req *req)
 	(void)self;
 	if ((err = bw_req_resolver(req, &r)) != BW_OK || (err = bw_blob_create(r, &out)) != BW_OK ||
 	    (err = copy_body(req, out)) != BW_OK || (err = bw_blob_finish(out, &value)) != BW_OK ||
-	    (err = bw_resolver_set(r, path_of(req), "data", &value)) != BW_OK ||
-	    (err = bw_resolver_commit(r)) != BW_OK)
+	    (err = bw_resolver_clone(r, NULL, &fresh)) != BW_OK)
 		return err;
-	return bw_res_puts(req, "stored\n");
+	err = bw_resolver_set(fresh, path_of(req), "data", &value);
+	if (err == BW_OK)
+		err = bw_resolver_commit(fresh);
+	(void)bw_resolver_close(fresh);
+	return err == BW_OK ? bw_res_puts(req, "stored\n") : err;
 }
 
 static uint64_t number(struct bw_req *req, const char *name, uint64_t otherwise)
