@@ -20,8 +20,10 @@ struct answer_parts {
 	struct sessions         *sessions;
 	struct bearers          *bearers;
 	struct throttle         *throttle; /* of bad tokens */
-	struct password_pool    *pool; /* for new passwords */
+	struct password_pool    *pool;     /* for new passwords */
 	bool                     self_registration;
+	const struct handle_keys
+		*keys; /* NULL: there is the one to mint with; they follow the file */
 };
 
 /* Begins to accept on listener, which stays the caller's. gateway: the only user besides our own

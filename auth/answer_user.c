@@ -93,10 +93,13 @@ static void job_fail(struct job *job, int err, unsigned wait_s, const char *why)
 static bool asker_get(struct conn *c, const struct wire_question *q,
                       const ProtobufCBinaryData *handle, struct handle *ret)
 {
-	const struct handle_key *key = answers_of(c)->parts.key;
-	char                     reason[80];
+	const struct answer_parts *parts = &answers_of(c)->parts;
+	const struct handle_keys  *all =
+		parts->keys; /* also the one before, whose handles live on */
+	char reason[80];
 
-	if (handle_get(handle->data, handle->len, key, 1, ret) != BW_OK) {
+	if (handle_get(handle->data, handle->len, all != NULL ? all->keys : parts->key,
+	               all != NULL ? all->n : 1, ret) != BW_OK) {
 		snprintf(reason, sizeof(reason), "a handle that is none (request %016llx)",
 		         (unsigned long long)q->request);
 		wire_chan_close(c->base.chan, reason);

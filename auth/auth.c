@@ -122,6 +122,7 @@ static void on_followed(void *arg)
 		.impersonators = &auth->settings.impersonators,
 		.pool = auth->pool,
 		.self_registration = auth->settings.self_registration,
+		.keys = &auth->keys,
 	};
 
 	if (auth->answers != NULL)

@@ -104,7 +104,7 @@ static void restart(void)
 	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
 	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
 	                                                &key, &configured, w.sessions, w.bearers,
-	                                                w.throttle, w.pool, false });
+	                                                w.throttle, w.pool, false, NULL });
 	gateway_init(&g, w.path, "0123456789abcdef");
 	number("SELECT 1"); /* behind the delays */
 }

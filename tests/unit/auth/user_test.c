@@ -392,19 +392,20 @@ Test(user, lists_have_pages)
 
 /* ---- registering oneself ---- */
 
+/* With the keys of a rotation: handles of the former one are good to their end. */
 Test(user, self_registration)
 {
-	struct authority guest = mint(HANDLE_ANONYMOUS, 2, CHANNEL, HANDLE_LIFE_US);
-	struct question  q;
-	struct ask       a;
+	const struct handle_keys rotated = { .keys = { { 4, { 7 } }, key }, .n = 2 };
+	struct authority         guest = mint(HANDLE_ANONYMOUS, 2, CHANNEL, HANDLE_LIFE_US);
+	struct question          q;
+	struct ask               a;
 
 	answers_free(w.answers);
 	gateway_done(&g);
-	w.answers =
-		answers_new(w.loop, w.listener, (uid_t)-1,
-	                    &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
-	                                            &key, &configured, w.sessions, w.bearers,
-	                                                w.throttle, w.pool, true });
+	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
+	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
+	                                                &key, &configured, w.sessions, w.bearers,
+	                                                w.throttle, w.pool, true, &rotated });
 	gateway_init(&g, w.path, CHANNEL);
 	cr_assert_eq(change(&guest, BW_ACCOUNT_CREATE_USER, "eve", "mine", NULL, NULL, &a), BW_OK,
 	             "%s", a.text);

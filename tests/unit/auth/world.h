@@ -131,7 +131,7 @@ static void world_init(unsigned threads, unsigned queue, uint64_t ops, uint64_t 
 	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
 	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, w.mapping,
 	                                                &key, &configured, w.sessions, w.bearers,
-	                                                w.throttle, w.pool, false });
+	                                                w.throttle, w.pool, false, NULL });
 }
 
 static void world_done(void)
