@@ -214,7 +214,7 @@ static void set_mode(const struct gateway_settings *settings)
 {
 	const char *text = settings->auth_http != NULL ? settings->auth_http : "preemptive";
 
-	if (!settings->anonymous || strcmp(text, "enabled") == 0)
+	if (strcmp(text, "enabled") == 0)
 		mode = ENABLED;
 	else if (strcmp(text, "preemptive") == 0)
 		mode = PREEMPTIVE;
@@ -222,6 +222,8 @@ static void set_mode(const struct gateway_settings *settings)
 		mode = DISABLED;
 	else
 		fatalx("gateway.auth_http: \"%s\" is none of preemptive, enabled, disabled", text);
+	if (!settings->anonymous)
+		mode = ENABLED;
 }
 
 void basic_init(const struct gateway_settings *settings)

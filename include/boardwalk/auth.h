@@ -43,7 +43,8 @@ static inline struct bw_str bw_req_redirect_target(struct bw_req *req, const cha
 /* A servlet with this property, a path, is the login page: browsers that have to log in are sent there,
  * with the parameters "resource", where they wanted to be, and perhaps "j_reason": invalid_login or
  * expired_token. Its form is posted to any path that ends in /j_security_check, with j_username, j_password
- * and resource. It opens itself by BW_AUTH_REQUIREMENTS. Of several that of the highest ranking is taken. */
+ * and resource. It opens itself by BW_AUTH_REQUIREMENTS. Of several that of the highest ranking is
+ * taken; the setting gateway.login_page goes before them. */
 #define BW_AUTH_LOGIN_FORM "sling.auth.login.form"
 
 /* ---- ways of logging in ---- */
