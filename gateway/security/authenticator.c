@@ -19,6 +19,7 @@
 #include <base/log.h>
 #include <boardwalk/auth.h>
 #include <string.h>
+#include "forms/params.h"
 #include "peers/ask.h"
 #include "request.h"
 #include "peers/resolver.h"
@@ -282,17 +283,27 @@ static int start_login(struct bw_req *req)
 	return BW_DECLINED;
 }
 
+/* Whose handlers drop their credentials: those of where the client goes, as at a login. */
+static struct bw_str logout_path(struct bw_req *req)
+{
+	struct bw_str target;
+
+	if (params_get(req, "resource", &target) != BW_OK || target.n == 0 || target.p[0] != '/')
+		return req->path;
+	return (struct bw_str){ target.p, strcspn(target.p, "?#;") };
+}
+
 static int log_out(struct bw_req *req)
 {
 	struct auth_handlers      *all = handlers_hold();
 	const struct auth_handler *h;
-	struct bw_str              session = form_session(req);
+	struct bw_str              session = form_session(req), path = logout_path(req);
 	size_t                     at = 0;
 	int                        rc = req->committed      ? BW_ESTATE
 	                                : session.p != NULL ? ask_session_end(req, session, NULL)
 	                                                    : BW_OK;
 
-	while (rc == BW_OK && (h = handlers_next(all, req, req->path, &at)) != NULL)
+	while (rc == BW_OK && (h = handlers_next(all, req, path, &at)) != NULL)
 		if (h->drop != NULL)
 			h->drop(h, req);
 	if (rc == BW_OK) {

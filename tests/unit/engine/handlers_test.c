@@ -242,6 +242,19 @@ Test(handlers, a_logout_has_all_of_them_drop)
 	fake_request_free(req);
 }
 
+Test(handlers, a_logout_is_for_the_handlers_of_where_it_leads)
+{
+	struct test_handler a = { .letter = 'a', .verdict = BW_AUTH_NOT_MINE },
+			    b = { .letter = 'b', .verdict = BW_AUTH_NOT_MINE };
+	struct bw_req *req = fake_request("GET", "/x?resource=%2Fshop%2Fcart%3Fa", NULL);
+
+	add(&table, &a, "/shop/cart", 0, false);
+	add(&table, &b, "/board", 0, false);
+	cr_expect(eq(int, security_authentication.logout(req), BW_OK));
+	expect_calls("-a");
+	fake_request_free(req);
+}
+
 /* ---- post-processors ---- */
 
 static char processed[64];
