@@ -63,11 +63,8 @@ void answer_message(struct conn *c, const struct wire_question *q, Bw__Wire__Res
 void answer_refuse(struct conn *c, const struct wire_question *q, const char *what,
                    struct bw_str name, int err, const char *why)
 {
-	bool is_final = err == BW_ELOGIN;
-
-	log_printf(is_final ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, q->request,
-	           "%s of \"%.*s\" refused: %s", what, (int)name.n, name.p, why);
-	wire_fail(c->base.chan, q, err, is_final ? 0 : RETRY_AFTER_S, is_final ? REFUSED : why);
+	log_warning(q->request, "%s of \"%.*s\" not decided: %s", what, (int)name.n, name.p, why);
+	wire_fail(c->base.chan, q, err, RETRY_AFTER_S, why);
 }
 
 void answer_login_refused(struct conn *c, const struct wire_question *q)

@@ -76,7 +76,7 @@ void answer_handles(struct conn *c, const struct wire_question *q, struct bw_str
 /* The same with a message that has its user, and whatever else there is to say. */
 void answer_message(struct conn *c, const struct wire_question *q, Bw__Wire__ResolverHandle *m,
                     const struct mint_identity *who, unsigned count, uint64_t now_us);
-/* why: for the log; BW_ELOGIN tells the gateway no more than that. */
+/* Neither yes nor no: err is not BW_ELOGIN. why: for the log and the gateway's. */
 void answer_refuse(struct conn *c, const struct wire_question *q, const char *what,
                    struct bw_str name, int err, const char *why);
 /* BW_ELOGIN and not a word more; the audit trail has the reason. */

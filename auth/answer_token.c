@@ -87,7 +87,8 @@ void answer_session_end(struct conn *c, const struct wire_question *q,
 
 /* ---- AUTHENTICATE_BEARER ---- */
 
-/* A bad token is a failure of the address that it came from. */
+/* A bad token is a failure of the address that it came from, but for one that was good until lately: a client
+ * that goes on sending it guesses nothing, and should not bear on others behind its address. */
 static void on_bad_bearer(struct conn *c, const struct wire_question *q, struct bw_str user,
                           const struct answer_terms *terms, const char *why)
 {
@@ -101,7 +102,8 @@ static void on_bad_bearer(struct conn *c, const struct wire_question *q, struct 
 		wire_fail(c->base.chan, q, BW_ETHROTTLED, wait_s, "too many failed logins");
 		return;
 	}
-	throttle_place_failed(throttle, &place, now_us);
+	if (strcmp(why, "expired") != 0)
+		throttle_place_failed(throttle, &place, now_us);
 	answer_login_failed(c, q, known(user), terms, why, 0);
 }
 

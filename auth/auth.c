@@ -14,6 +14,7 @@
  * Owns: all of it. Runs in: the process's main thread. Fails with: a fatal line at start, after that
  * per login. Tests: tests/unit/auth/auth_test.c, tests/system. */
 #include "answer.h"
+#include "audit.h"
 #include "journal.h"
 #include "lock.h"
 #include "settings.h"
@@ -171,17 +172,30 @@ static size_t under_way(const void *arg)
 	       bearers_in_flight(auth->bearers);
 }
 
+/* For the audit trail: what is believed has changed, by a rotation or by the end of an old key. */
+static void tell_of_keys(const char *which)
+{
+	struct audit a = { .event = "keys_changed", .target = bw_str(which) };
+
+	audit_write(0, &a);
+}
+
 static void on_follow(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct auth *auth = w->data;
 
 	(void)loop;
 	(void)revents;
-	handle_keys_follow(&auth->keys);
-	if (session_keys_follow(auth->session_keys))
+	if (handle_keys_follow(&auth->keys))
+		tell_of_keys("handles");
+	if (session_keys_follow(auth->session_keys)) {
 		sessions_forget(auth->sessions);
-	if (issuers_follow(auth->issuers))
+		tell_of_keys("sessions");
+	}
+	if (issuers_follow(auth->issuers)) {
 		bearers_forget(auth->bearers);
+		tell_of_keys("issuers");
+	}
 }
 
 static void run(struct auth *auth)

@@ -141,7 +141,8 @@ static void on_end(struct wire_call *call, int err, const struct wire_frame *f)
 		const Bw__Wire__ResolverHandle *a = &m.u->resolver_handle;
 
 		memcpy(q->user, a->user.data, a->user.len);
-		memcpy(q->impersonator, a->impersonator.data, a->impersonator.len);
+		if (a->has_impersonator)
+			memcpy(q->impersonator, a->impersonator.data, a->impersonator.len);
 		memcpy(q->bytes, a->handles.data, a->handles.len);
 		take_handles(q, a->count, a->handles.len);
 	} else {
