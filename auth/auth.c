@@ -1,11 +1,13 @@
 /* auth.c - boardwalk-auth: who somebody is.
  *
- * Holds the key that resolver handles are signed with and the verifiers of all passwords. Talks to
- * the gateway, which it does not trust, and to PostgreSQL as role boardwalk_auth. Refuses everything
- * but the messages of answer.c's permit table, and any peer that is not the gateway's user.
+ * Holds the keys that resolver handles and session tokens are signed with, the verifiers of all passwords
+ * and the keys of those whose bearer tokens are believed. Talks to the gateway, which it does not trust,
+ * and to PostgreSQL as role boardwalk_auth. Refuses everything but the messages of answer.c's permit
+ * table, and any peer that is not the gateway's user.
  *
  *     gateway ---AUTHENTICATE_*---> answer --> login --> password (threads: argon2id)
  *             <--RESOLVER_HANDLE---   | mint     |------> remember
+ *                                     |--> session, bearer --> jws, checked
  *                                     `---------------> account <--- journal (what has changed)
  *
  * It accepts nobody before the database has the schema of this program, accounts can be read and the
