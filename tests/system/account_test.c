@@ -8,7 +8,8 @@
 #include "support/instance.h"
 #include "support/soon.h"
 
-static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
+static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2",
+	                                                    "BOARDWALK_AUTH_THROTTLE_FAILURES=0", NULL };
 static const struct test_instance_options two_workers = { .environment = workers_two };
 
 static const char script[] = "create group team\n"
