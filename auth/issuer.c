@@ -3,7 +3,7 @@
  * The key that a token names leads to its issuer, so no key has the name of another one, whosever it
  * is. Everything that a token says about itself is looked at only when the signature is good.
  * Owns: the keys. Runs in: the start, and the loop. Fails with: a reason at the start, BW_ELOGIN and a
- * word afterwards. Tests: tests/unit/auth/issuer_test.c, tests/conformance/login/token.rows. */
+ * word afterwards. Tests: tests/unit/auth/issuer_test.c, tests/conformance/token/token.rows. */
 #include "issuer.h"
 #include "jwk.h"
 #include <base/fatal.h>

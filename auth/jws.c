@@ -9,7 +9,7 @@
  * would parse a public key's text for each token, which costs twenty times as much as the signature.
  *
  * Owns: nothing. Runs in: the loop. Fails with: BW_ELOGIN and a static text.
- * Tests: tests/unit/auth/jws_test.c, tests/conformance/login/token.rows, tests/fuzz/jws.c. */
+ * Tests: tests/conformance/token/token.rows, tests/fuzz/jws.c. */
 #include "jws.h"
 #include <jwt.h>
 #include <openssl/ecdsa.h>

@@ -2,7 +2,7 @@
  *
  * Owns: the keys, in memory that is locked, guarded and wiped. Runs in: the start, and the loop.
  * Fails with: a reason at the start; a line in the log afterwards.
- * Tests: tests/unit/auth/session_key_test.c. */
+ * Tests: tests/unit/auth/session_test.c. */
 #include "session_key.h"
 #include <base/clock.h>
 #include <base/key_file.h>

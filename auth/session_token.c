@@ -6,7 +6,7 @@
  *
  * All of them and no others, for nobody else makes any.
  * Owns: nothing. Runs in: the loop. Fails with: BW_ELOGIN and a reason for the log.
- * Tests: tests/unit/auth/session_token_test.c. */
+ * Tests: tests/unit/auth/session_test.c. */
 #include "session_token.h"
 #include <sodium.h>
 #include <string.h>
