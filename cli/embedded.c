@@ -36,6 +36,7 @@ EMBED(migration_0018, "migrations/0018_versions.sql");
 EMBED(migration_0019, "migrations/0019_statistics.sql");
 EMBED(migration_0020, "migrations/0020_reference.sql");
 EMBED(migration_0021, "migrations/0021_account.sql");
+EMBED(migration_0022, "migrations/0022_query_index.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -60,6 +61,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0019_statistics.sql", migration_0019, migration_0019_end },
 	{ "0020_reference.sql", migration_0020, migration_0020_end },
 	{ "0021_account.sql", migration_0021, migration_0021_end },
+	{ "0022_query_index.sql", migration_0022, migration_0022_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

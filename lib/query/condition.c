@@ -9,6 +9,8 @@
 #include "compile.h"
 #include <base/json.h>
 
+#define MAX_INDEXED 16u /* literals of one comparison; for more, looking at everything is as good */
+
 #define CONTENT "/jcr:content"
 
 /* ---- values ---- */
@@ -158,9 +160,25 @@ static void compare_each_text(struct compiler *c, const struct query_node *node)
 	query_out(c, ")");
 }
 
-static void compare_value(struct compiler *c, const struct query_node *node)
+/* Nodes that have such a value are found by an index (repo.query_index), which knows what is equal alone.
+ * It has them with the properties that are hidden from whoever asks, but finds too many rather than too
+ * few: the condition is asked as well. */
+static void ask_index(struct compiler *c, const struct query_node *node)
+{
+	query_out(c, "repo.query_index(c.properties) @? repo.query_equals(");
+	query_param(c, node->operand.name.p, "text");
+	query_out(c, ", ");
+	query_param(c, literals_array(c, node), "text[]");
+	query_out(c, ") AND ");
+}
+
+static void compare_value(struct compiler *c, const struct query_node *node, bool negative)
 {
 	const char *json = literals_json(c, node);
+
+	if (node->op == QUERY_EQ && node->n_values <= MAX_INDEXED && !negative &&
+	    !query_is_own_column(node->operand.name))
+		ask_index(c, node);
 
 	/* IS TRUE: what is not there is NULL, and NULL under NOT would be NULL again. */
 	query_out(c, "(CASE WHEN ");
@@ -180,7 +198,7 @@ static void compare_value(struct compiler *c, const struct query_node *node)
 	query_out(c, ") END IS TRUE)");
 }
 
-static void compare(struct compiler *c, const struct query_node *node)
+static void compare(struct compiler *c, const struct query_node *node, bool negative)
 {
 	const struct query_operand *o = &node->operand;
 
@@ -197,28 +215,38 @@ static void compare(struct compiler *c, const struct query_node *node)
 	} else if (node->op == QUERY_LIKE || o->letters != QUERY_AS_IS) {
 		compare_each_text(c, node);
 	} else {
-		compare_value(c, node);
+		compare_value(c, node, negative);
 	}
 }
 
 /* ---- places and types ---- */
 
-/* '0' is the octet behind '/'. */
+static void path_is(struct compiler *c, const char *op, const char *path)
+{
+	query_out(c, "t.path ");
+	query_out(c, op);
+	query_param(c, path, "text");
+}
+
+/* '0' is the octet behind '/'. With the path itself it is one range too, so that the index can give it in
+ * order, and what lies between the path and its first descendant ("/a-b" of "/a") is taken out again. */
 static void below(struct compiler *c, struct bw_str path, bool itself)
 {
 	struct arena *a = c->out->arena;
-	const char   *to = path.n > 1 ? path.p : "";
+	const char   *to = path.n > 1 ? path.p : "", *first = arena_printf(a, "%s/", to);
 
+	query_out(c, "(");
+	path_is(c, itself ? ">= " : "> ", itself ? path.p : first);
+	query_out(c, " AND ");
+	path_is(c, "< ", arena_printf(a, "%s0", to));
 	if (itself) {
-		query_out(c, "(t.path = ");
-		query_param(c, path.p, "text");
+		query_out(c, " AND (");
+		path_is(c, "= ", path.p);
 		query_out(c, " OR ");
+		path_is(c, "> ", first);
+		query_out(c, ")");
 	}
-	query_out(c, "(t.path > ");
-	query_param(c, arena_printf(a, "%s/", to), "text");
-	query_out(c, " AND t.path < ");
-	query_param(c, arena_printf(a, "%s0", to), "text");
-	query_out(c, itself ? "))" : ")");
+	query_out(c, ")");
 }
 
 void query_within(struct compiler *c, struct bw_str path)
@@ -343,7 +371,7 @@ void query_condition(struct compiler *c, const struct query_node *node, bool neg
 		break;
 	case QUERY_COMPARE:
 		query_out(c, "(");
-		compare(c, node);
+		compare(c, node, negative);
 		query_out(c, ")");
 		break;
 	case QUERY_EXISTS:
