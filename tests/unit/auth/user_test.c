@@ -31,11 +31,11 @@ static void on_ask_end(struct wire_call *call, int err, const struct wire_frame 
 	if (f == NULL)
 		return;
 	cr_assert_eq(wire_message_get(f, &m), BW_OK);
-	if (err != BW_OK)
+	if (err != BW_OK && m.u->failed.text.len > 0)
 		memcpy(a->text, m.u->failed.text.data, m.u->failed.text.len);
-	else if (f->id == WIRE_ACCOUNT_CHANGED)
+	else if (err == BW_OK && f->id == WIRE_ACCOUNT_CHANGED)
 		a->changed = m.u->account_changed.changed;
-	else
+	else if (err == BW_OK)
 		memcpy(a->text, m.u->account_text.json.data, m.u->account_text.json.len);
 }
 
