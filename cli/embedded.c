@@ -37,6 +37,7 @@ EMBED(migration_0019, "migrations/0019_statistics.sql");
 EMBED(migration_0020, "migrations/0020_reference.sql");
 EMBED(migration_0021, "migrations/0021_account.sql");
 EMBED(migration_0022, "migrations/0022_query_index.sql");
+EMBED(migration_0023, "migrations/0023_commit_cost.sql");
 EMBED(base_repoinit, "conf/base.repoinit");
 
 const struct embedded_file embedded_migrations[] = {
@@ -62,6 +63,7 @@ const struct embedded_file embedded_migrations[] = {
 	{ "0020_reference.sql", migration_0020, migration_0020_end },
 	{ "0021_account.sql", migration_0021, migration_0021_end },
 	{ "0022_query_index.sql", migration_0022, migration_0022_end },
+	{ "0023_commit_cost.sql", migration_0023, migration_0023_end },
 };
 const size_t embedded_n_migrations = sizeof(embedded_migrations) / sizeof(*embedded_migrations);
 _Static_assert(sizeof(embedded_migrations) / sizeof(*embedded_migrations) == SCHEMA_VERSION,

@@ -2,4 +2,4 @@
  * database that stands at exactly this version: an older one is waited for, a newer one refused. */
 #pragma once
 
-#define SCHEMA_VERSION 22
+#define SCHEMA_VERSION 23

@@ -355,6 +355,59 @@ Test(sql, news_of_types_lists_and_accounts)
 	refused("SELECT auth.membership_remove('u', 'g')", "P0002");
 }
 
+/* What is taken for plain is not looked at again: pieces of names and values, put together at random, of
+ * which each that is plain passes the check that knows all rules (it raises), and many are. */
+Test(sql, plain_is_less_than_what_the_rules_allow)
+{
+	test_postgres_sql(
+		p, "%s",
+		"CREATE FUNCTION made_of(n integer, pieces text[]) RETURNS text LANGUAGE sql"
+		" VOLATILE AS $$ SELECT coalesce(string_agg(pieces[1 + (random()"
+		" * (cardinality(pieces) - 1))::integer], ''), '') FROM"
+		" generate_series(1, n) $$");
+	test_postgres_sql(
+		p, "%s",
+		"DO $$ DECLARE found text; value jsonb; n integer := 0; BEGIN"
+		" FOR i IN 1 .. 6000 LOOP"
+		"  found := made_of(i % 7, ARRAY['a', 'Z', '0', '-', '_', '/', ':', '.', ' ', "
+	        "'jcr:',"
+		"   'sling:', 'none:', '*', '[', '|', E'\\u00e9', E'e\\u0301', E'\\u0085', E'\n',"
+		"   repeat('n', 90), repeat('/d', 30)]);"
+		"  IF repo.name_plain(found) THEN PERFORM repo.name_check(found); n := n + 1; END "
+		"IF;"
+		"  IF repo.path_plain(found) THEN PERFORM repo.path_check(found); n := n + 1; END "
+		"IF;"
+		" END LOOP;"
+		" IF n < 200 THEN RAISE EXCEPTION 'only % are plain', n; END IF; END $$");
+	test_postgres_sql(
+		p, "%s",
+		"DO $$ DECLARE value jsonb; n integer := 0; BEGIN"
+		" FOR value IN SELECT jsonb_build_object(tag, v) || more"
+		"   FROM unnest('{s,l,b,d,date,name,bin,x}'::text[]) tag, unnest(ARRAY['\"t\"', "
+		"'1',"
+		"    '-0', '1.0', '1e3', '1e30', '-9223372036854775808', '9223372036854775807',"
+		"    '9223372036854775808', '999999999999999999', 'true', 'null', '[]', '[1]', "
+		"'{}',"
+		"    '\"\"', to_json(repeat('t', 65536))::text, to_json(repeat('t', 65537))::text]"
+		"    ::jsonb[]) v, unnest(ARRAY['{}', '{\"s\": \"t\"}', '{\"l\": 1}', '{\"x\": 1}']"
+		"    ::jsonb[]) more"
+		"  UNION ALL SELECT j FROM unnest(ARRAY['[\"s\"]', '\"s\"', '1', 'null', '{}']"
+		"    ::jsonb[]) j LOOP"
+		"  IF repo.value_plain(value) THEN PERFORM repo.value_check(value); n := n + 1; "
+		"END IF;"
+		" END LOOP;"
+		" IF n < 20 THEN RAISE EXCEPTION 'only % are plain', n; END IF; END $$");
+}
+
+/* A type that leaves everything to whoever writes, and one that does not. */
+Test(sql, types_that_need_no_look)
+{
+	expect("SELECT string_agg(name, ' ' ORDER BY name) FROM repo.node_type WHERE loose",
+	       "nt:unstructured rep:root");
+	expect("SELECT string_agg(name, ' ' ORDER BY name) FROM repo.node_type WHERE holds_all",
+	       "nt:unstructured rep:root sling:Folder sling:Mapping sling:OrderedFolder");
+}
+
 Test(sql, rights_of_the_role)
 {
 	static const char *const denied[] = {
