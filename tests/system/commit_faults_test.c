@@ -248,6 +248,18 @@ static bool acknowledged_more(unsigned more)
 	"   UNION ALL SELECT 'blob_use', node FROM repo.blob_use" \
 	"   UNION ALL SELECT 'ace', node FROM repo.ace WHERE node IS NOT NULL) o" \
 	"  WHERE NOT EXISTS (SELECT FROM repo.tree t WHERE t.id = o.id)" \
+	" UNION ALL SELECT 'reference of ' || c.id FROM repo.content c" \
+	"  WHERE repo.reference_targets(c.properties) IS DISTINCT FROM ARRAY (" \
+	"   SELECT r.target FROM repo.reference r WHERE r.node = c.id ORDER BY 1)" \
+	" UNION ALL SELECT 'version ' || v.id FROM repo.version v" \
+	"  LEFT JOIN repo.version p ON p.id = v.predecessor" \
+	"  WHERE p.history <> v.history OR NOT EXISTS (" \
+	"   SELECT FROM repo.version_node x WHERE x.version = v.id AND x.below = '')" \
+	" UNION ALL SELECT 'base of ' || h.uuid FROM repo.version_history h" \
+	"  WHERE h.base IS NOT NULL AND NOT EXISTS (" \
+	"   SELECT FROM repo.version v WHERE v.id = h.base AND v.history = h.uuid)" \
+	" UNION ALL SELECT 'label ' || b.label FROM repo.version_label b" \
+	"  JOIN repo.version v ON v.id = b.version WHERE v.history <> b.history" \
 	" UNION ALL SELECT 'slot ' || s FROM slot WHERE s NOT IN (SELECT s FROM n)" \
 	" UNION ALL SELECT 'torn slot ' || s FROM n WHERE NOT EXISTS (" \
 	"   SELECT FROM repo.tree t JOIN repo.content c USING (id)" \
@@ -355,34 +367,36 @@ TestSuite(commit_faults, .init = begin, .fini = end);
 
 /* ---- kill -9 ---- */
 
-enum { KILL_REPO, KILL_WORKER, KILL_BACKEND, KILL_SERVER, N_KINDS };
-static const char *const kind_names[N_KINDS] = { "repo", "worker", "backend", "server" };
+enum { KILL_REPO, KILL_AUTH, KILL_WORKER, KILL_BACKEND, KILL_SERVER, N_KINDS };
+static const char *const kind_names[N_KINDS] = { "repo", "auth", "worker", "backend", "server" };
 
-/* The supervisor starts repo again at once if it has lived for ten seconds, and waits the longer the more
- * often it has not: of ten seconds it is left alone until it is well again. */
-#define REPO_IN_A_ROW 3u
-#define REPO_LIVES_MS 10500u
+/* The supervisor starts repo and auth again at once if they have lived for ten seconds, and waits the longer
+ * the more often they have not: of ten seconds they are left alone until they are well again. */
+#define IN_A_ROW 3u
+#define LIVES_MS 10500u
 
 static struct {
 	unsigned long long killed_ms;
 	unsigned           in_a_row;
-} repo;
+} ends[KILL_AUTH + 1];
 
-static bool may_kill_repo(void)
+static bool may_kill(int kind)
 {
-	if (test_now_ms() - repo.killed_ms >= REPO_LIVES_MS)
-		repo.in_a_row = 0;
-	return repo.in_a_row < REPO_IN_A_ROW;
+	if (kind > KILL_AUTH)
+		return true;
+	if (test_now_ms() - ends[kind].killed_ms >= LIVES_MS)
+		ends[kind].in_a_row = 0;
+	return ends[kind].in_a_row < IN_A_ROW;
 }
 
 static bool kill_process(int kind)
 {
 	pid_t workers[8] = { 0 }, pid;
 
-	if (kind == KILL_REPO) {
-		pid = test_instance_pid(&instance, "repo");
-		repo.killed_ms = test_now_ms();
-		repo.in_a_row++;
+	if (kind <= KILL_AUTH) {
+		pid = test_instance_pid(&instance, kind_names[kind]);
+		ends[kind].killed_ms = test_now_ms();
+		ends[kind].in_a_row++;
 	} else {
 		size_t n = test_instance_workers(&instance, workers, 8);
 
@@ -394,9 +408,13 @@ static bool kill_process(int kind)
 static int some_kind(void)
 {
 	long n = random() % 10;
-	int  kind = n < 3 ? KILL_REPO : n < 6 ? KILL_WORKER : n < 9 ? KILL_BACKEND : KILL_SERVER;
+	int  kind = n < 3   ? KILL_REPO
+	            : n < 5 ? KILL_AUTH
+	            : n < 7 ? KILL_WORKER
+	            : n < 9 ? KILL_BACKEND
+	                    : KILL_SERVER;
 
-	return kind == KILL_REPO && !may_kill_repo() ? KILL_BACKEND : kind;
+	return may_kill(kind) ? kind : KILL_BACKEND;
 }
 
 static bool kill_one(int kind)
