@@ -4,6 +4,7 @@
  *   GET, POST /system/sling/login        asks for credentials, by whatever the client can answer: 302 to the
  *                                        login page, 401, or 403; 302 to / if there is nothing to do
  *   POST      /system/sling/logout       ends the session; 302 to the parameter resource, else to /
+ *   GET       /system/csrf/token.json    {"token": ...}, which scripts send back as X-CSRF-Token
  *
  * A GET does not log out: any page could have a browser send one. Credentials are checked by the server,
  * not here: the login page's form goes to its authenticator. */
@@ -12,6 +13,7 @@
 #include <boardwalk/auth.h>
 
 #define CONTEXT "org.apache.sling"
+#define TOKEN   "/system/csrf/token.json"
 
 /* ---- login ---- */
 
@@ -69,6 +71,26 @@ static const struct bw_servlet logout = { .size = sizeof(logout),
 	                                  .post = log_out,
 	                                  .info = "ends a login" };
 
+/* ---- the token of forms ---- */
+
+/* Other sites can ask for it and not read it. It is base64url: nothing in it has to be escaped. */
+static int get_token(void *self, struct bw_req *req)
+{
+	struct bw_str token;
+	int           err = bw_req_csrf_token(req, &token);
+
+	(void)self;
+	if (err != BW_OK)
+		return err;
+	bw_res_set_header(req, "Content-Type", BW_STR("application/json"));
+	bw_res_set_header(req, "Cache-Control", BW_STR("no-store"));
+	return bw_res_printf(req, "{\"token\":\"%.*s\"}\n", (int)token.n, token.p);
+}
+
+static const struct bw_servlet token = { .size = sizeof(token),
+	                                 .get = get_token,
+	                                 .info = "the token of forms, for scripts" };
+
 /* ---- the bundle ---- */
 
 static int start(struct bw_bundle *self)
@@ -89,6 +111,9 @@ static int start(struct bw_bundle *self)
 	if (err == BW_OK)
 		err = bw_register_servlet(self, &logout, NULL,
 		                          BW_P_STRING(BW_SLING_PATHS, LOGIN_OUT));
+	if (err == BW_OK)
+		err = bw_register_servlet(self, &token, NULL, BW_P_STRING(BW_SLING_PATHS, TOKEN),
+		                          BW_P_STRING(BW_AUTH_REQUIREMENTS, "-" TOKEN));
 	return err;
 }
 
