@@ -18,7 +18,9 @@
 #define CHANGES 1000
 #endif
 
-static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2", NULL };
+/* Wrong passwords are asked about again and again here. */
+static const char *const                  workers_two[] = { "BOARDWALK_GATEWAY_WORKERS=2",
+	                                                    "BOARDWALK_AUTH_THROTTLE_FAILURES=0", NULL };
 static const struct test_instance_options two_workers = { .environment = workers_two };
 
 /* A change, the cells that show it, and what they show then. */
