@@ -14,8 +14,8 @@ struct gateway_settings {
 	char            *control_socket; /* of the operator; empty: none */
 	char            *owner;          /* who may speak there, besides root */
 	uint64_t         bundle_drain_ms;
-	char            *access_log; /* file, "-" for stdout, empty: off */
-	char            *spool;      /* folder for large bodies */
+	char            *access_log;     /* file, "-" for stdout, empty: off */
+	char            *spool;          /* folder for large bodies */
 	struct conf_list upload_folders; /* for multipart.location, besides the spool */
 	uint64_t         spin_us;
 	uint64_t         max_connections, max_requests; /* per worker; beyond: not accepted, 503 */
@@ -24,9 +24,9 @@ struct gateway_settings {
 	bool  anonymous; /* auth.annonymous: may a path without a rule be read as guest */
 	char *realm;
 	struct conf_list trusted_proxies;
-	char *login_page;          /* NULL: what bundles have registered */
-	char *auth_http;           /* preemptive, enabled or disabled */
-	bool  form_onexpire_login; /* a session that is over: log in again on open paths, too */
+	char            *login_page;   /* NULL: what bundles have registered */
+	char            *auth_http;    /* preemptive, enabled or disabled */
+	bool form_onexpire_login;      /* a session that is over: log in again on open paths, too */
 	struct conf_list requirements; /* sling.auth.requirements of the operator */
 	bool             referrer_check, referrer_allow_empty;
 	struct conf_list referrer_hosts, referrer_hosts_regexp, referrer_exclude;

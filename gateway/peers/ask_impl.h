@@ -42,9 +42,9 @@ void ask_count_handles(int by);
 /* Borrowed from the frame. */
 struct ask_handles {
 	struct bw_str  user;
-	const uint8_t *first; /* the others follow */
-	size_t         size;  /* of each */
-	unsigned       n;     /* at least 1 */
+	const uint8_t *first;               /* the others follow */
+	size_t         size;                /* of each */
+	unsigned       n;                   /* at least 1 */
 	struct bw_str  token, impersonator; /* each absent: none */
 	unsigned       token_s;
 };

@@ -17,14 +17,14 @@
 #include <boardwalk/service.h>
 #include <boardwalk/servlet.h>
 
-struct bw_session_info; /* session.h */
-struct bw_editing;      /* edit.h */
-struct bw_searching;    /* query.h */
-struct bw_blobs;        /* blob.h */
-struct bw_access;       /* acl.h */
-struct bw_versioning;   /* version.h */
+struct bw_session_info;   /* session.h */
+struct bw_editing;        /* edit.h */
+struct bw_searching;      /* query.h */
+struct bw_blobs;          /* blob.h */
+struct bw_access;         /* acl.h */
+struct bw_versioning;     /* version.h */
 struct bw_authentication; /* auth.h */
-struct bw_accounts;     /* account.h */
+struct bw_accounts;       /* account.h */
 
 #define BW_BUNDLE_MAGIC 0x4257424eu /* "BWBN" */
 #define BW_ABI_MAJOR    1
@@ -197,7 +197,7 @@ struct bw_host {
 	int (*req_csrf_token)(struct bw_req *req, struct bw_str *ret_token); /* form.h */
 
 	const struct bw_authentication *authentication; /* auth.h */
-	const struct bw_accounts *accounts; /* account.h */
+	const struct bw_accounts       *accounts;       /* account.h */
 };
 
 struct bw_bundle_descriptor {

@@ -39,8 +39,8 @@ struct conf_key {
 /* Fills *settings from the defaults, then file (NULL: none), then the environment. sections: the
  * NULL-terminated names of all sections of the product. On failure writes "file:line: reason" into
  * err and returns -1; *settings may then be half filled and is still to be freed by conf_done. */
-int  conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
-               const char *file, void *settings, char *err, size_t err_size);
+int conf_load(const struct conf_key *keys, size_t n_keys, const char *const *sections,
+              const char *file, void *settings, char *err, size_t err_size);
 /* The same for a file beside the configuration, of which there may be many: what the environment says
  * would hold for each of them, so it is not asked. */
 int  conf_load_part(const struct conf_key *keys, size_t n_keys, const char *const *sections,

@@ -124,8 +124,7 @@ const char *wire_err_text(int err)
 bool wire_is_secret(enum wire_id id)
 {
 	return id == WIRE_AUTHENTICATE_BASIC || id == WIRE_ACCOUNT_CHANGE ||
-	       (id >= WIRE_AUTHENTICATE_TOKEN &&
-	                                         id <= WIRE_SESSION_END);
+	       (id >= WIRE_AUTHENTICATE_TOKEN && id <= WIRE_SESSION_END);
 }
 
 int wire_header_get(const uint8_t *p, enum wire_peer from, enum wire_peer to,

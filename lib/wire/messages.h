@@ -25,8 +25,8 @@
  * waits for some milliseconds; commits of that size are rare, and their values are small, for large
  * ones are uploads. */
 #define WIRE_COMMIT_MAX 4325376u
-#define WIRE_IDS        128u /* ids are below; sets of ids are 128 bits */
-#define WIRE_HANDLES    32u  /* resolver handles in one answer, at most */
+#define WIRE_IDS        128u  /* ids are below; sets of ids are 128 bits */
+#define WIRE_HANDLES    32u   /* resolver handles in one answer, at most */
 #define WIRE_TOKEN_MAX  4096u /* octets of a session or bearer token */
 
 enum wire_flag { WIRE_MORE = 1, WIRE_END = 2, WIRE_CANCEL = 4 };
@@ -124,9 +124,9 @@ union wire_any {
 	Bw__Wire__VersionList           version_list;
 	Bw__Wire__VersionGet            version_get;
 	Bw__Wire__NamespaceFind         namespace_find;
-	Bw__Wire__Namespace             namespace;
-	Bw__Wire__Hello                 hello;
-	Bw__Wire__Failed                failed;
+	Bw__Wire__Namespace namespace;
+	Bw__Wire__Hello  hello;
+	Bw__Wire__Failed failed;
 };
 struct wire_message {
 	union wire_any *u;

@@ -82,12 +82,13 @@ static void start(const char *steps_file)
 	if (steps_file)
 		words_add(&environment, text_printf("BOARDWALK_ROWS_STEPS=%s", steps_file));
 	words_add(&environment, NULL);
-	test_gateway_start(&gateway, &(struct test_gateway_options){
-					     .workers = n_workers,
-					     .bundles = bundles,
-					     .settings = "  engine: false\n  upload_folders: [/tmp]\n",
-					     .environment = (const char *const *)environment.items,
-				     });
+	test_gateway_start(&gateway,
+	                   &(struct test_gateway_options){
+				   .workers = n_workers,
+				   .bundles = bundles,
+				   .settings = "  engine: false\n  upload_folders: [/tmp]\n",
+				   .environment = (const char *const *)environment.items,
+			   });
 	running = true;
 	gateway_greet(); /* the starts of their bundles are over then */
 }

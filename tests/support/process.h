@@ -12,8 +12,8 @@ struct test_process {
 	char        dir[32];
 	char        conf[TEST_PROCESS_PATH], key_file[TEST_PROCESS_PATH],
 		session_key_file[TEST_PROCESS_PATH]; /* of auth */
-	char        socket[TEST_PROCESS_PATH], log[TEST_PROCESS_PATH];
-	pid_t       pid; /* 0: not started */
+	char  socket[TEST_PROCESS_PATH], log[TEST_PROCESS_PATH];
+	pid_t pid; /* 0: not started */
 };
 
 /* The key files hold the keys 3 and 4 (of sessions), whose first octets are 0x2a and 0x2b and the others

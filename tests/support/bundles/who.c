@@ -20,12 +20,12 @@ static int say(void *self, struct bw_req *req)
 		return err;
 	bw_res_content_type(req, "text/plain;charset=utf-8");
 	impersonator = bw_resolver_attribute(r, "user.impersonator");
-	return bw_res_printf(
-		req, "user=%s type=%s resolver=%s%s%s\n",
-		or_none(bw_req_get(req, BW_REQ_REMOTE_USER)),
-		or_none(bw_req_get(req, BW_REQ_AUTH_TYPE)), or_none(bw_resolver_user(r)),
-		impersonator.p != NULL ? " impersonator=" : "",
-		impersonator.p != NULL ? impersonator.p : "");
+	return bw_res_printf(req, "user=%s type=%s resolver=%s%s%s\n",
+	                     or_none(bw_req_get(req, BW_REQ_REMOTE_USER)),
+	                     or_none(bw_req_get(req, BW_REQ_AUTH_TYPE)),
+	                     or_none(bw_resolver_user(r)),
+	                     impersonator.p != NULL ? " impersonator=" : "",
+	                     impersonator.p != NULL ? impersonator.p : "");
 }
 
 static const struct bw_servlet who = { .size = sizeof(who), .get = say, .post = say };

@@ -249,10 +249,11 @@ static void answer(struct row *r, char *questions)
 	bool  changed = false, is;
 
 	answers_free(w.answers);
-	w.answers = answers_new(w.loop, w.listener, (uid_t)-1,
-	                        &(struct answer_parts){ w.accounts, w.logins, w.remember, r->mapping,
-	                                                &key, &configured, w.sessions, w.bearers,
-	                                                w.throttle, w.pool, false, NULL });
+	w.answers =
+		answers_new(w.loop, w.listener, (uid_t)-1,
+	                    &(struct answer_parts){ w.accounts, w.logins, w.remember, r->mapping,
+	                                            &key, &configured, w.sessions, w.bearers,
+	                                            w.throttle, w.pool, false, NULL });
 	while ((text = next(&questions, " ; ")) != NULL) {
 		is = change(text);
 		changed |= is;

@@ -48,7 +48,8 @@ Test(log, a_line_is_logfmt)
 
 static void write_an_event(void *arg)
 {
-	struct log_field fields[] = { { "user", "a\" level=error\n", 15 }, { "long", arg, 8000 },
+	struct log_field fields[] = { { "user", "a\" level=error\n", 15 },
+		                      { "long", arg, 8000 },
 		                      { "last", "x", 1 } };
 
 	log_init("auth", LOG_LEVEL_ERROR); /* an audit trail is written all the same */

@@ -83,7 +83,7 @@ static char *state(struct test_postgres *p)
 		   " (SELECT json_agg(x ORDER BY x.grp, x.member) FROM auth.membership x),"
 		   " (SELECT json_agg(x ORDER BY x.principal) FROM auth.credential x),"
 		   " (SELECT json_agg(x ORDER BY x.target, x.impersonator) FROM auth.impersonator "
-	           "x))");
+		   "x))");
 }
 
 static unsigned count_news(struct test_postgres *p)

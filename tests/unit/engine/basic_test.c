@@ -85,7 +85,8 @@ Test(basic, takes_utf8_without_controls)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		cr_assert(eq(int, basic_is_text(bw_str(cases[i].text)), cases[i].good), "case %zu", i);
+		cr_assert(eq(int, basic_is_text(bw_str(cases[i].text)), cases[i].good), "case %zu",
+		          i);
 	cr_assert(basic_is_text((struct bw_str){ "a\0b", 3 }) == false);
 }
 

@@ -265,13 +265,20 @@ static void add(struct changing *s, struct step *step)
 		const char      *word;
 		enum change_kind kind;
 	} kinds[] = {
-		{ "remove", CHANGE_REMOVE },     { "move", CHANGE_MOVE },
-		{ "copy", CHANGE_COPY },         { "order", CHANGE_ORDER },
-		{ "unset", CHANGE_UNSET },       { "type", CHANGE_SET_TYPE },
-		{ "mixin+", CHANGE_MIXIN_ADD },  { "mixin-", CHANGE_MIXIN_REMOVE },
-		{ "acl-", CHANGE_ACL_CLEAR },    { "checkin", CHANGE_CHECKIN },
-		{ "checkout", CHANGE_CHECKOUT }, { "restore", CHANGE_RESTORE },
-		{ "label+", CHANGE_LABEL_ADD },  { "label-", CHANGE_LABEL_REMOVE },
+		{ "remove", CHANGE_REMOVE },
+		{ "move", CHANGE_MOVE },
+		{ "copy", CHANGE_COPY },
+		{ "order", CHANGE_ORDER },
+		{ "unset", CHANGE_UNSET },
+		{ "type", CHANGE_SET_TYPE },
+		{ "mixin+", CHANGE_MIXIN_ADD },
+		{ "mixin-", CHANGE_MIXIN_REMOVE },
+		{ "acl-", CHANGE_ACL_CLEAR },
+		{ "checkin", CHANGE_CHECKIN },
+		{ "checkout", CHANGE_CHECKOUT },
+		{ "restore", CHANGE_RESTORE },
+		{ "label+", CHANGE_LABEL_ADD },
+		{ "label-", CHANGE_LABEL_REMOVE },
 		{ "version-", CHANGE_VERSION_REMOVE },
 	};
 

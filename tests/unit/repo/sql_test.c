@@ -370,7 +370,7 @@ Test(sql, plain_is_less_than_what_the_rules_allow)
 		"DO $$ DECLARE found text; value jsonb; n integer := 0; BEGIN"
 		" FOR i IN 1 .. 6000 LOOP"
 		"  found := made_of(i % 7, ARRAY['a', 'Z', '0', '-', '_', '/', ':', '.', ' ', "
-	        "'jcr:',"
+		"'jcr:',"
 		"   'sling:', 'none:', '*', '[', '|', E'\\u00e9', E'e\\u0301', E'\\u0085', E'\n',"
 		"   repeat('n', 90), repeat('/d', 30)]);"
 		"  IF repo.name_plain(found) THEN PERFORM repo.name_check(found); n := n + 1; END "
