@@ -597,6 +597,19 @@ size_t test_instance_workers(const struct test_instance *i, pid_t *ret_pids, siz
 	return n;
 }
 
+/* The run folder stands in the file of the lock, behind the supervisor's pid. */
+void test_instance_socket(const struct test_instance *i, const char *name, char *ret, size_t size)
+{
+	char *file = format_text("%s/supervisor.pid", i->data), run[100];
+	FILE *in = fopen(file, "re");
+
+	if (in == NULL || fscanf(in, "%*d %99s", run) != 1)
+		give_up("%s", file);
+	fclose(in);
+	free(file);
+	snprintf(ret, size, "%s%s%s", run, *name != '\0' ? "/" : "", name);
+}
+
 const char *test_process_status(pid_t pid, const char *field)
 {
 	static char line[4096];

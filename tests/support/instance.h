@@ -46,6 +46,9 @@ void test_instance_stop(struct test_instance *i);
 pid_t test_instance_pid(const struct test_instance *i, const char *name);
 /* The gateway's workers, at most max of them; how many there are. */
 size_t test_instance_workers(const struct test_instance *i, pid_t *ret_pids, size_t max);
+/* The path of one of its sockets: auth/auth.sock, repo/repo.sock, gateway/control.sock, or of pg, the folder
+ * of PostgreSQL's; and, for "", the run folder. */
+void test_instance_socket(const struct test_instance *i, const char *name, char *ret, size_t size);
 /* Waits until that process has another pid than before and /health/ready is 200. False after limit_ms. */
 bool test_instance_recovered(const struct test_instance *i, const char *name, pid_t before,
                              unsigned limit_ms);

@@ -25,19 +25,11 @@ static char                 run[100], repo_socket[128], auth_socket[128];
 static struct liar          l;
 static struct liar_answer   answer;
 
-/* The run folder stands in the file of the lock, behind the supervisor's pid. */
 static void find_sockets(void)
 {
-	char  file[300];
-	FILE *in;
-
-	snprintf(file, sizeof(file), "%s/supervisor.pid", instance.data);
-	in = fopen(file, "re");
-	cr_assert_not_null(in, "%s", file);
-	cr_assert_eq(fscanf(in, "%*d %99s", run), 1);
-	fclose(in);
-	snprintf(repo_socket, sizeof(repo_socket), "%s/repo/repo.sock", run);
-	snprintf(auth_socket, sizeof(auth_socket), "%s/auth/auth.sock", run);
+	test_instance_socket(&instance, "", run, sizeof(run));
+	test_instance_socket(&instance, "repo/repo.sock", repo_socket, sizeof(repo_socket));
+	test_instance_socket(&instance, "auth/auth.sock", auth_socket, sizeof(auth_socket));
 }
 
 static void set_up(void)

@@ -661,14 +661,7 @@ Test(bundle, a_command_that_is_killed_in_an_update_leaves_one_state)
 
 static void find_socket(char *ret, size_t size)
 {
-	char  path[512], run[256] = "";
-	FILE *in;
-
-	snprintf(path, sizeof(path), "%s/supervisor.pid", instance.data);
-	in = fopen(path, "re");
-	cr_assert(in != NULL && fscanf(in, "%*d %255s", run) == 1);
-	fclose(in);
-	snprintf(ret, size, "%s/gateway/control.sock", run);
+	test_instance_socket(&instance, "gateway/control.sock", ret, size);
 }
 
 static int connect_to(const char *path)

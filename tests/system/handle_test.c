@@ -21,19 +21,12 @@ static struct handle_keys   keys;
 static struct liar          l;
 static struct liar_answer   answer, other_answer;
 
-/* The run folder stands in the file of the lock, behind the supervisor's pid. */
 static void find_sockets(void)
 {
-	char  file[300], run[100], err[200];
-	FILE *in;
+	char file[300], err[200];
 
-	snprintf(file, sizeof(file), "%s/supervisor.pid", instance.data);
-	in = fopen(file, "re");
-	cr_assert_not_null(in, "%s", file);
-	cr_assert_eq(fscanf(in, "%*d %99s", run), 1);
-	fclose(in);
-	snprintf(repo_socket, sizeof(repo_socket), "%s/repo/repo.sock", run);
-	snprintf(auth_socket, sizeof(auth_socket), "%s/auth/auth.sock", run);
+	test_instance_socket(&instance, "repo/repo.sock", repo_socket, sizeof(repo_socket));
+	test_instance_socket(&instance, "auth/auth.sock", auth_socket, sizeof(auth_socket));
 	snprintf(file, sizeof(file), "%s/keys/handle.key", instance.data);
 	cr_assert_eq(handle_keys_load(file, &keys, err, sizeof(err)), 0, "%s", err);
 }

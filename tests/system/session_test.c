@@ -547,15 +547,9 @@ static struct liar_answer told;
 
 static void connect_to_repo(void)
 {
-	char  file[300], run[100], path[128];
-	FILE *in;
+	char path[128];
 
-	snprintf(file, sizeof(file), "%s/supervisor.pid", instance.data);
-	in = fopen(file, "re");
-	cr_assert_not_null(in);
-	cr_assert_eq(fscanf(in, "%*d %99s", run), 1);
-	fclose(in);
-	snprintf(path, sizeof(path), "%s/repo/repo.sock", run);
+	test_instance_socket(&instance, "repo/repo.sock", path, sizeof(path));
 	cr_assert(liar_open(&liar, path, NULL, "boardwalk-gateway"));
 }
 

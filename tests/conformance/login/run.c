@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <support/instance.h>
+#include <support/liar.h>
 #include <unistd.h>
 
-#define MAX_FIELDS 5
+#define MAX_FIELDS 6
 #define MAX_LINES  32
 #define PATIENCE   30000 /* ms for what takes its time */
 
@@ -210,6 +211,40 @@ static void run_revive(void)
 		fatalx("%s does not come back", killed_name);
 }
 
+/* ---- handles ---- */
+
+/* handle | id | USER:PASSWORD | path | own or other connection | ok, or the error: what repo answers to a
+ * gateway that shows the handle of that login. */
+static void run_handle(char *f[MAX_FIELDS])
+{
+	static struct liar        l, other;
+	static struct liar_answer answer;
+	struct liar_handle        h;
+	char                      auth[128], repo[128];
+	char                     *password = strchr(f[2], ':');
+	bool                      is_other = strncmp(f[4], "other", 5) == 0;
+	const char               *got;
+
+	up();
+	*password++ = '\0';
+	test_instance_socket(&instance, "auth/auth.sock", auth, sizeof(auth));
+	test_instance_socket(&instance, "repo/repo.sock", repo, sizeof(repo));
+	if (!liar_open(&l, repo, auth, "boardwalk-gateway") ||
+	    !liar_open(&other, repo, auth, "boardwalk-gateway") ||
+	    liar_login(&l, f[2], password, &h) != BW_OK)
+		fatalx("%s: no login", f[1]);
+	liar_get(is_other ? &other : &l, &h, true, f[3], &answer);
+	liar_close(&other);
+	liar_close(&l);
+	got = answer.err == BW_OK ? "ok" : wire_err_text(answer.err);
+	if (got != NULL && strcmp(got, f[5]) == 0) {
+		passed++;
+		return;
+	}
+	failed++;
+	printf("%s: want \"%s\", got \"%s\"\n", f[1], f[5], got != NULL ? got : "nothing");
+}
+
 /* ---- rows ---- */
 
 /* Once; the fields are left as they are. */
@@ -256,6 +291,8 @@ static bool run_known(char *f[MAX_FIELDS], size_t n)
 {
 	if (n == 5 && is_row(f[0]))
 		run_row(f);
+	else if (n == 6 && strcmp(f[0], "handle") == 0)
+		run_handle(f);
 	else if (n == 3 && strcmp(f[0], "config") == 0)
 		run_config(f[1], f[2]);
 	else if (n == 3 && strcmp(f[0], "save") == 0)
