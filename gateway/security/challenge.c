@@ -11,32 +11,20 @@
  * Tests: tests/conformance/security/login.rows, tests/conformance/login. */
 #include <string.h>
 #include <strings.h>
+#include "percent.h"
 #include "request.h"
 #include "security/handler.h"
 #include "security/security.h"
 
 /* ---- parameters of the query ---- */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One decoded octet of *s, which moves behind it; a broken escape stands for itself. */
 static char next_octet(struct bw_str *s)
 {
-	char   c = s->p[0];
-	size_t used = 1;
+	int    octet = percent_octet(s->p, s->n);
+	char   c = octet >= 0 ? (char)octet : s->p[0] == '+' ? ' ' : s->p[0];
+	size_t used = octet >= 0 ? 3 : 1;
 
-	if (c == '+') {
-		c = ' ';
-	} else if (c == '%' && s->n >= 3 && hex_digit(s->p[1]) >= 0 && hex_digit(s->p[2]) >= 0) {
-		c = (char)(hex_digit(s->p[1]) << 4 | hex_digit(s->p[2]));
-		used = 3;
-	}
 	*s = (struct bw_str){ s->p + used, s->n - used };
 	return c;
 }

@@ -165,22 +165,6 @@ static void give_cookie(struct bw_req *req, struct bw_str value, int64_t max_age
 
 /* ---- the handler ---- */
 
-static enum auth_verdict put_password(struct bw_str user, struct bw_str password,
-                                      struct auth_credentials *ret)
-{
-	if (user.n == 0 || user.n > AUTH_MAX_USER || password.n > AUTH_MAX_PASSWORD ||
-	    !basic_is_text(user))
-		return AUTH_FAILED;
-	memcpy(ret->octets, user.p, user.n);
-	if (password.n > 0)
-		memcpy(ret->octets + user.n, password.p, password.n);
-	ret->kind = AUTH_PASSWORD;
-	ret->is_login = true;
-	ret->user = (struct bw_str){ ret->octets, user.n };
-	ret->password = (struct bw_str){ ret->octets + user.n, password.n };
-	return AUTH_CREDENTIALS;
-}
-
 static enum auth_verdict extract_form(struct bw_req *req, struct auth_credentials *ret)
 {
 	char             *text = xmalloc(MAX_FORM + 1);
@@ -191,8 +175,10 @@ static enum auth_verdict extract_form(struct bw_req *req, struct auth_credential
 		struct bw_str user = pairs_find(&fields, BW_STR("j_username"));
 		struct bw_str password = pairs_find(&fields, BW_STR("j_password"));
 
-		if (user.p != NULL && password.p != NULL)
-			verdict = put_password(user, password, ret);
+		if (user.p != NULL && password.p != NULL) {
+			verdict = handlers_put_password(user, password, ret);
+			ret->is_login = verdict == AUTH_CREDENTIALS;
+		}
 	}
 	explicit_bzero(text, MAX_FORM + 1);
 	free(text);

@@ -72,6 +72,9 @@ void                  handlers_release(struct auth_handlers *all);
 /* The next one from *at on that is registered for path, NULL behind the last; *at: 0 at first. */
 const struct auth_handler *handlers_next(const struct auth_handlers *all, const struct bw_req *req,
                                          struct bw_str path, size_t *at);
+/* Copies a name and a password into ret; AUTH_FAILED: they can be nobody's. */
+enum auth_verdict handlers_put_password(struct bw_str user, struct bw_str password,
+                                        struct auth_credentials *ret);
 /* Whether all post-processors let it go on. type: absent for the guest. */
 bool handlers_process(const struct auth_handlers *all, struct bw_req *req, struct bw_str type,
                       struct bw_str user);

@@ -54,6 +54,21 @@ static const struct bw_auth_handler *table_of(const struct auth_handler *h)
 	((table)->size >= offsetof(struct bw_auth_handler, member) + sizeof((table)->member) && \
 	 (table)->member != NULL)
 
+enum auth_verdict handlers_put_password(struct bw_str user, struct bw_str password,
+                                        struct auth_credentials *ret)
+{
+	if (user.n == 0 || user.n > AUTH_MAX_USER || password.n > AUTH_MAX_PASSWORD ||
+	    !basic_is_text(user))
+		return AUTH_FAILED;
+	memcpy(ret->octets, user.p, user.n);
+	if (password.n > 0)
+		memcpy(ret->octets + user.n, password.p, password.n);
+	ret->kind = AUTH_PASSWORD;
+	ret->user = (struct bw_str){ ret->octets, user.n };
+	ret->password = (struct bw_str){ ret->octets + user.n, password.n };
+	return AUTH_CREDENTIALS;
+}
+
 static enum auth_verdict take(struct bw_req *req, const struct bw_auth_credentials *from,
                               struct auth_credentials *ret)
 {
@@ -62,16 +77,7 @@ static enum auth_verdict take(struct bw_req *req, const struct bw_auth_credentia
 		ret->token = request_dup(req, from->bearer);
 		return AUTH_CREDENTIALS;
 	}
-	if (from->user.n == 0 || from->user.n > AUTH_MAX_USER ||
-	    from->password.n > AUTH_MAX_PASSWORD || !basic_is_text(from->user))
-		return AUTH_FAILED;
-	memcpy(ret->octets, from->user.p, from->user.n);
-	if (from->password.n > 0)
-		memcpy(ret->octets + from->user.n, from->password.p, from->password.n);
-	ret->kind = AUTH_PASSWORD;
-	ret->user = (struct bw_str){ ret->octets, from->user.n };
-	ret->password = (struct bw_str){ ret->octets + from->user.n, from->password.n };
-	return AUTH_CREDENTIALS;
+	return handlers_put_password(from->user, from->password, ret);
 }
 
 static enum auth_verdict extract(const struct auth_handler *h, struct bw_req *req,

@@ -14,6 +14,7 @@
  * Owns: nothing; what it reads is in the request's arena. Runs in: a request's fiber; never waits.
  * Fails with: see sudo.h. Tests: tests/unit/engine/sudo_test.c, tests/fuzz/sudo_decode.c,
  * tests/conformance/login. */
+#include "percent.h"
 #include "security/sudo.h"
 #include "forms/cookies.h"
 #include "peers/resolver.h"
@@ -52,31 +53,15 @@ size_t sudo_encode(struct bw_str user, char *out)
 	return n;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One octet of *s, which moves behind it; -1: there is none there. */
 static int next_octet(struct bw_str *s)
 {
-	int    octet = (unsigned char)s->p[0];
-	size_t used = 1;
+	bool   is_escape = s->p[0] == '%';
+	int    octet = is_escape ? percent_octet(s->p, s->n) : (unsigned char)s->p[0];
+	size_t used = is_escape ? 3 : 1;
 
-	if (s->p[0] == '%') {
-		int high = s->n >= 3 ? hex_digit(s->p[1]) : -1;
-		int low = s->n >= 3 ? hex_digit(s->p[2]) : -1;
-
-		if (high < 0 || low < 0)
-			return -1;
-		octet = high << 4 | low;
-		used = 3;
-	} else if (!is_plain(s->p[0])) {
+	if (octet < 0 || (!is_escape && !is_plain(s->p[0])))
 		return -1;
-	}
 	*s = (struct bw_str){ s->p + used, s->n - used };
 	return octet;
 }

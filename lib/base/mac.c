@@ -14,7 +14,7 @@ void mac_make(const void *key, size_t n_key, const void *text, size_t n, uint8_t
 		fatalx("a key of %zu octets", n_key);
 }
 
-bool mac_eq(const uint8_t a[MAC_SIZE], const uint8_t b[MAC_SIZE])
+bool mac_eq(const void *a, const void *b, size_t n)
 {
-	return sodium_memcmp(a, b, MAC_SIZE) == 0;
+	return sodium_memcmp(a, b, n) == 0;
 }

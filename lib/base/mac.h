@@ -8,5 +8,5 @@
 
 /* key: 16 to 64 octets. */
 void mac_make(const void *key, size_t n_key, const void *text, size_t n, uint8_t ret[MAC_SIZE]);
-/* In a time that tells nothing about where they differ. */
-bool mac_eq(const uint8_t a[MAC_SIZE], const uint8_t b[MAC_SIZE]);
+/* Of n octets each, in a time that tells nothing about where they differ. */
+bool mac_eq(const void *a, const void *b, size_t n);
